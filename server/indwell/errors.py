@@ -23,6 +23,7 @@
     │   │   └── WindowTooSmall     even a first request exceeds the window
     │   ├── NobodyThere        an endpoint that many requests need cannot be used
     │   ├── SettingsError      a settings file cannot be used
+    │   ├── NewerVersion       a newer Indwell wrote a stored file
     │   ├── WrongArgument      a value of the command line names nothing that can be used
     │   └── SessionError       a session cannot be found, read or written
     │       ├── UnknownSession    no session has this id (a ``WrongArgument``, too)
@@ -180,6 +181,10 @@ class NobodyThere(UserError):
 
 class SettingsError(UserError):
     """A settings file or value cannot be used."""
+
+
+class NewerVersion(UserError):
+    """A newer Indwell wrote a stored file, which therefore stays unread and unchanged."""
 
 
 class SessionError(UserError):

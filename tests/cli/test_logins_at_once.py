@@ -29,7 +29,7 @@ def no_ring() -> Ring:
 
 def keys(folder: Path) -> dict[str, str]:
     entries = json.loads((folder / "keys.json").read_text(encoding="utf-8"))
-    return {origin: entry["key"] for origin, entry in entries.items()}
+    return {origin: entry["key"] for origin, entry in entries["keys"].items()}
 
 
 def origin(url: str) -> str:

@@ -53,7 +53,7 @@ async def test_the_api_that_an_endpoint_asks_for_is_learned_once_and_kept(home: 
         assert (first.code, paths) == (0, [CHAT, RESPONSES])
         again, paths = await run(home, endpoint)
         assert (again.code, paths) == (0, [RESPONSES])
-    (models,) = json.loads(kept(home)).values()
+    (models,) = json.loads(kept(home))["wires"].values()
     assert models == {"gpt-5-codex": "responses"}
     assert "127.0.0.1" not in kept(home)
 

@@ -60,7 +60,7 @@ async def test_the_permission_answers_no_once_session_and_always_work(tmp_path) 
 
     assert home.files == files
     (kept,) = (home.state / "permissions").glob("*.json")
-    assert json.loads(kept.read_text(encoding="utf-8")) == [rule]
+    assert json.loads(kept.read_text(encoding="utf-8")) == {"version": 1, "rules": [rule]}
     assert kept.parent.stat().st_mode & 0o077 == 0
     home.logs()
 

@@ -290,5 +290,5 @@ async def test_a_token_is_stored_where_only_the_user_can_read_it(server, keys, t
     kept = json.loads(path.read_text("utf-8"))
     transport = vault(server).transport
     assert isinstance(transport, HttpServer)
-    assert "token-1" in kept[login_key(transport)]["key"]
+    assert "token-1" in kept["keys"][login_key(transport)]["key"]
     assert path.stat().st_mode & 0o077 == 0

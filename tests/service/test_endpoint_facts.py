@@ -123,7 +123,7 @@ def test_an_invalid_window_from_one_endpoint_does_not_affect_other_facts(kept_fi
         odd = gateway_at(f"odd-{kind}.example", gateway.base_url, "q")
         ask_for_facts([odd])
     assert (facts_of(odd).window, facts_of(odd).known) == (32_000, False)
-    kept = json.loads(kept_file.read_text(encoding="utf-8")).values()
+    kept = json.loads(kept_file.read_text(encoding="utf-8"))["models"].values()
     assert [one["model"]["window"] for one in kept] == [40_960, None]
 
 
@@ -183,7 +183,7 @@ def test_a_gateway_is_asked_once_and_its_answer_is_kept_with_a_date_and_no_key(k
         assert (n_asked, len(gateway.seen)) == (2, 2)
     assert {one.headers["authorization"] for one in gateway.seen} == {"Bearer k-1"}
     text = kept_file.read_text(encoding="utf-8")
-    (kept,) = json.loads(text).values()
+    (kept,) = json.loads(text)["models"].values()
     assert "once.example" not in text  # an address may contain a secret
     assert kept["at"].startswith("20")
     assert kept["model"]["window"] == 200_000

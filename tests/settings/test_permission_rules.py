@@ -17,7 +17,7 @@ async def test_a_permission_rule_can_be_deleted_with_a_text_editor(tmp_path) -> 
         await book.grant(rule, always=True)
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     kept = []
-    for number in range(1, 4):
+    for number in range(3, 6):
         path.write_bytes("".join(line for at, line in enumerate(lines) if at != number).encode())
         kept.append((RuleBook(path).granted, RuleBook(path).problem))
     assert kept == [

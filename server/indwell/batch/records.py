@@ -19,6 +19,7 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.batch.plan import BatchPlan
+from indwell.compatibility import StoredForm
 from indwell.errors import UserError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, write_once
@@ -123,6 +124,21 @@ class AttemptEnd(msgspec.Struct, frozen=True):
     result: TaskResult | None = None
 
 
+class SpentBound(msgspec.Struct, frozen=True):
+    """A record of ``spent``: all calls so far cost at most so many US dollars."""
+
+    most: float
+
+
+PLAN_FORM: StoredForm[BatchPlan] = StoredForm("batch", BatchPlan, "the plan of the batch")
+BEGUN_FORM: StoredForm[dict[str, str]] = StoredForm(
+    "batch", dict[str, str], "the record of an attempt", member="facts"
+)
+END_FORM: StoredForm[AttemptEnd] = StoredForm("batch", AttemptEnd, "the record of an attempt")
+RESULT_FORM: StoredForm[TaskResult] = StoredForm("batch", TaskResult, "the result")
+SPENT_FORM: StoredForm[SpentBound] = StoredForm("batch", SpentBound, "the record of the cost")
+
+
 class BatchStore(Protocol):
     """The place of a batch's results: a folder, or an object store."""
 
@@ -175,13 +191,19 @@ class FolderStore:
 
 
 def has_begun(store: BatchStore) -> bool:
-    """Return whether a batch was begun here."""
-    return store.read(PLAN) is not None
+    """Return whether a batch was begun here.
+
+    Raises:
+        NewerVersion: A newer Indwell began the batch.
+    """
+    if plan := store.read(PLAN):
+        PLAN_FORM.check(plan)
+    return plan is not None
 
 
 def begin_batch(store: BatchStore, plan: BatchPlan) -> None:
     """Record that a batch has begun, with its tasks."""
-    store.write_new(PLAN, msgspec.json.encode(plan))
+    store.write_new(PLAN, PLAN_FORM.encode(plan))
 
 
 def begin_attempt(store: BatchStore, task: str, facts: Mapping[str, str]) -> int:
@@ -193,32 +215,32 @@ def begin_attempt(store: BatchStore, task: str, facts: Mapping[str, str]) -> int
         if beginning == task and number.isdecimal()
     ]
     number = max(taken, default=0) + 1
-    while not store.write_new(f"{ATTEMPTS}/{task}.{number}.json", msgspec.json.encode(facts)):
+    while not store.write_new(f"{ATTEMPTS}/{task}.{number}.json", BEGUN_FORM.encode(dict(facts))):
         number += 1
     return number
 
 
 def note_end(store: BatchStore, task: str, attempt: int, end: AttemptEnd) -> None:
     """Record an attempt without a result, so that its cost counts after ``--resume``."""
-    store.write_new(f"{ATTEMPTS}/{task}.{attempt}.end.json", msgspec.json.encode(end))
+    store.write_new(f"{ATTEMPTS}/{task}.{attempt}.end.json", END_FORM.encode(end))
 
 
 def write_result(store: BatchStore, result: TaskResult) -> bool:
     """Write the result of a task; return False if the task has a result already."""
-    return store.write_new(f"{RESULTS}/{result.id}.json", msgspec.json.encode(result))
+    return store.write_new(f"{RESULTS}/{result.id}.json", RESULT_FORM.encode(result))
 
 
 def all_results(store: BatchStore) -> dict[str, TaskResult]:
     """Read the results of all tasks, by the tasks' ids.
 
     Raises:
-        UserError: A record cannot be read.
+        UserError: A record cannot be read; see also ``NewerVersion``.
     """
     found = {}
     for name in store.names(RESULTS):
         data = store.read(f"{RESULTS}/{name}")
         try:
-            result = msgspec.json.decode(data or b"", type=TaskResult)
+            result = RESULT_FORM.decode(data or b"", name)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise UserError(
                 f"the record {RESULTS}/{name} is damaged ({error}); move the file away to run its "
@@ -226,12 +248,6 @@ def all_results(store: BatchStore) -> dict[str, TaskResult]:
             ) from error
         found[result.id] = result
     return found
-
-
-class SpentBound(msgspec.Struct, frozen=True):
-    """A record of ``spent``: all calls so far cost at most so many US dollars."""
-
-    most: float
 
 
 class SpendingBound:
@@ -250,7 +266,7 @@ class SpendingBound:
         numbers = (name.removesuffix(".json") for name in store.names(SPENT))
         self._last = max((int(one) for one in numbers if one.isdecimal()), default=0)
         data = store.read(f"{SPENT}/{self._last}.json") if self._last else None
-        self.most = msgspec.json.decode(data, type=SpentBound).most if data else 0.0
+        self.most = SPENT_FORM.decode(data).most if data else 0.0
 
     def cover(self, most: float) -> None:
         """Write a higher bound if ``most`` is above the present bound.
@@ -271,7 +287,7 @@ class SpendingBound:
             self._write(cost)
 
     def _write(self, most: float) -> None:
-        record = msgspec.json.encode(SpentBound(most))
+        record = SPENT_FORM.encode(SpentBound(most))
         number = self._last + 1
         while not self._store.write_new(f"{SPENT}/{number}.json", record):
             number += 1
@@ -282,6 +298,6 @@ def spent_before(store: BatchStore, results: Mapping[str, TaskResult]) -> float:
     """Return the US dollars of all earlier attempts; calls that were cut off count in full."""
     ended = (name for name in store.names(ATTEMPTS) if name.endswith(".end.json"))
     data = (store.read(f"{ATTEMPTS}/{name}") for name in ended)
-    lost = sum(msgspec.json.decode(one, type=AttemptEnd).cost for one in data if one)
+    lost = sum(END_FORM.decode(one).cost for one in data if one)
     known = lost + sum(one.receipt.cost or 0.0 for one in results.values())
     return max(known, SpendingBound(store).most)

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from indwell.compatibility import version_comment
 from indwell.context.conversation import Conversation
 from indwell.context.injections import inject
 from indwell.errors import ToolError
@@ -70,7 +71,7 @@ def new_page(scope: Scope) -> str:
     return (
         f"# What Indwell remembers of {_SUBJECT[scope]}\n\n"
         "One fact a line. Nothing came here without your yes; change and delete lines as you "
-        "like.\n\n"
+        f"like.\n\n{version_comment('memory')}\n\n"
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.batch.records import TaskResult
+from indwell.compatibility import StoredForm
 from indwell.evaluation.statistics import Interval, paired_difference, wilson
 
 FEWEST_CHANGED = 6
@@ -148,6 +149,9 @@ class EvalReport(msgspec.Struct, frozen=True):
     differences: tuple[ArmDifference, ...]
     runs: tuple[EvalRun, ...]
     notes: tuple[str, ...] = ()
+
+
+REPORT_FORM: StoredForm[EvalReport] = StoredForm("evaluation", EvalReport, "the report")
 
 
 def run_of(result: TaskResult) -> EvalRun:

@@ -13,10 +13,11 @@ from typing import TypeAlias
 
 import msgspec
 
+from indwell.compatibility import VERSIONS
 from indwell.workspace.comparing.diff import TextEdit, apply_edits, line_edits
 from indwell.workspace.text import in_pieces
 
-FORMAT = 1
+FORMAT = VERSIONS["review"]
 
 
 class Ref(msgspec.Struct, frozen=True, tag="ref"):

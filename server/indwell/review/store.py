@@ -168,10 +168,12 @@ class ReviewStore:
                 records.append(_mapped(decoded(line), self._get))
             except (Damaged, OSError, ToolError):
                 records.append(None)
-        start = records[0] if is_first and records else None
-        if isinstance(start, LedgerStart):
-            self._is_newer = start.format > FORMAT
-        if self._is_newer:
+        starts = [one for one in records if isinstance(one, LedgerStart)]
+        if is_first:
+            self._is_newer = False
+        # A newer Indwell that continues this log adds another start with its own format.
+        if self._is_newer or any(one.format > FORMAT for one in starts):
+            self._is_newer = True
             return _noted(reading, NEWER)
         return _taken(reading, records)
 

@@ -12,9 +12,10 @@ from typing import NamedTuple, get_args
 
 import msgspec
 
+from indwell.compatibility import VERSIONS
 from indwell.sessions.records import Record, Repaired, SessionStarted
 
-FORMAT = 1
+FORMAT = VERSIONS["session"]
 """The newest log format this version can read."""
 
 MOST_LINE_B = 64 << 20

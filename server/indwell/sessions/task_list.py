@@ -18,7 +18,6 @@ from indwell.errors import UserError
 MOST_TASKS = 200
 TITLE_CHARACTERS = 120
 TEXT_CHARACTERS = 20_000
-FORMAT = 1  # the version of the stored list
 
 TaskState: TypeAlias = Literal["open", "running", "done", "failed", "stopped"]
 
@@ -57,12 +56,10 @@ class TaskList(msgspec.Struct, frozen=True, omit_defaults=True):
     """The tasks of one workspace, in the user's order.
 
     Attributes:
-        version: The format of the stored list.
         next_number: The number of the next task.
         tasks: The tasks.
     """
 
-    version: int = FORMAT
     next_number: int = 1
     tasks: tuple[ListedTask, ...] = ()
 

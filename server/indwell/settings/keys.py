@@ -10,7 +10,8 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError, reason
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
@@ -65,6 +66,11 @@ class _Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
     where: Where
     key: str | None = None
+
+
+FORM: StoredForm[dict[str, _Entry]] = StoredForm(
+    "keys", dict[str, _Entry], "the file of keys", member="keys"
+)
 
 
 class KeyStore:
@@ -199,9 +205,11 @@ class KeyStore:
 
     def _entries(self) -> dict[str, _Entry]:
         try:
-            return msgspec.json.decode(read_own(self.path, LIMIT_B), type=dict[str, _Entry])
+            return FORM.decode(read_own(self.path, LIMIT_B), quoted(self.path))
         except FileNotFoundError:
             return {}
+        except NewerVersion as error:
+            raise SettingsError(str(error)) from error
         except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
             # The message of msgspec names a position in the file, never the content.
             raise SettingsError(
@@ -210,13 +218,13 @@ class KeyStore:
             ) from error
 
     def _write(self, entries: Mapping[str, _Entry]) -> None:
-        data = msgspec.json.format(msgspec.json.encode(dict(sorted(entries.items()))))
+        data = FORM.encode(dict(sorted(entries.items())), is_for_people=True)
         try:
             folder = self.path.parent
             make_private_folder(folder)
             if not self.path.exists():
                 write_private(
-                    self.path, b"{}"
+                    self.path, FORM.encode({})
                 )  # The mode is 0600 from the first byte, and replacing the file keeps the mode.
             write_atomic(self.path, data, [folder])
         except (ToolError, OSError) as error:

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from indwell.compatibility import refuse_newer_page
 from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
-from indwell.errors import SettingsError, ToolError, reason
+from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
@@ -97,10 +98,11 @@ class MemoryPages:
         try:
             with locked(path.with_suffix(".lock"), timeout_s=LOCK_TIMEOUT_S):
                 before = _read(path)
+                refuse_newer_page("memory", before.decode(), f"the page of facts {quoted(path)}")
                 after = _bounded(change(before.decode()).encode())
                 if after != before:
                     write_atomic(path, after, [path.parent], expected=before)
-        except (ToolError, OSError, UnicodeDecodeError) as error:
+        except (ToolError, NewerVersion, OSError, UnicodeDecodeError) as error:
             raise _unwritable(path, error) from error
 
     def _look(self, scope: Scope) -> tuple[tuple[Fact, ...], str]:
@@ -115,8 +117,11 @@ class MemoryPages:
 def _load(path: Path, scope: Scope) -> tuple[tuple[Fact, ...], str]:
     try:
         page = _read(path).decode()
+        refuse_newer_page("memory", page, f"the page of facts {quoted(path)}")
     except FileNotFoundError:
         return (), ""
+    except NewerVersion as error:
+        return (), str(error)
     except (ToolError, OSError, UnicodeDecodeError) as error:
         return (
             (),

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError, reason
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
@@ -24,7 +25,10 @@ from indwell.lazy_pattern import lazy_pattern
 LIMIT_B = 1 << 20  # Indwell never writes a file with more bytes.
 LOCK_TIMEOUT_S = 5.0  # The unit is seconds to wait for other servers that write the same file.
 # The comma is left over if the user deletes the last line.
-_LAST_COMMA = lazy_pattern(rb",\s*\]\s*$")
+_LAST_COMMA = lazy_pattern(rb",(\s*\](?:\s*\})?\s*)$")
+FORM: StoredForm[list[str]] = StoredForm(
+    "permissions", list[str], "the file of permissions", member="rules"
+)
 
 _Mark: TypeAlias = tuple[int, int, int] | None
 
@@ -36,7 +40,7 @@ class RuleBook:
     nothing, and is not overwritten, because users edit the file.
 
     Args:
-        path: A JSON list of rules; may be missing.
+        path: A JSON file with the rules; may be missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -107,7 +111,7 @@ class RuleBook:
                     raise SettingsError(problem)
                 after = change(before)
                 if after != before:
-                    data = msgspec.json.format(msgspec.json.encode(sorted(after)))
+                    data = FORM.encode(sorted(after), is_for_people=True)
                     write_atomic(self._path, data, [self._path.parent])
                 # another session may write right after the lock is released
                 self._always, self._mark = after, _mark(self._path)
@@ -135,10 +139,12 @@ def _mark(path: Path) -> _Mark:
 def _load(path: Path) -> tuple[frozenset[str], str]:
     """Read the rules on disk; return an explanation if reading fails."""
     try:
-        text = _LAST_COMMA.sub(b"]", read_own(path, LIMIT_B))
-        return frozenset(msgspec.json.decode(text, type=list[str])), ""
+        text = _LAST_COMMA.sub(rb"\1", read_own(path, LIMIT_B))
+        return frozenset(FORM.decode(text, quoted(path))), ""
     except FileNotFoundError:
         return frozenset(), ""
+    except NewerVersion as error:
+        return frozenset(), f"{error}; until then, Indwell asks about everything again"
     except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         return frozenset(), (
             f"the file of permissions {quoted(path)} cannot be read ({reason(error)}), so "

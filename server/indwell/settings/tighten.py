@@ -14,7 +14,7 @@ import msgspec
 
 from indwell.errors import SettingsError
 from indwell.settings.model import FREEDOM, Mode, Settings
-from indwell.settings.values import TYPES, convert, flatten, shown, unknown
+from indwell.settings.values import TYPES, convert, current_name, flatten, shown, unknown
 
 MAX_ENTRIES = 100
 """The largest number of entries in a table; further entries are ignored."""
@@ -51,9 +51,14 @@ def tighten(
     for name, value in entries[:MAX_ENTRIES]:
         if value is None:
             continue  # Editors send this value for an unset setting.
-        settings, notice = _take(settings, name, value, source, chooses=chooses)
-        if notice:
-            notices.append(notice)
+        try:
+            present, warning = current_name(name, source)
+        except SettingsError as error:
+            present, warning = "", str(error)
+        notice = ""
+        if present:
+            settings, notice = _take(settings, present, value, source, chooses=chooses)
+        notices += filter(None, (warning, notice))
     if len(entries) > MAX_ENTRIES:
         notices.append(f"{len(entries) - MAX_ENTRIES:,} more entries in {source} are ignored")
     return Tightened(settings, tuple(notices))

@@ -12,11 +12,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError, reason
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.listing import exists
@@ -43,9 +43,18 @@ class Answers(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class _TrustFile(msgspec.Struct, frozen=True):
-    version: Literal[1]
-    folders: dict[str, FolderAnswer]
+def _refused(_content: object) -> object:
+    raise msgspec.ValidationError("`version` is missing")
+
+
+FORM: StoredForm[dict[str, FolderAnswer]] = StoredForm(
+    "trust",
+    dict[str, FolderAnswer],
+    "the file of trusted folders",
+    member="folders",
+    older=(_refused,),
+)
+"""The form of the file; a file without a version was not written by Indwell."""
 
 
 class TrustStore:
@@ -108,7 +117,7 @@ class TrustStore:
                 folders = self._folders()
                 is_changed = change(folders)
                 if is_changed:
-                    data = msgspec.json.format(msgspec.json.encode(_TrustFile(1, folders)))
+                    data = FORM.encode(folders, is_for_people=True)
                     if len(data) > LIMIT_B:  # The file would be too large to be read again.
                         raise SettingsError(
                             f"the file of trusted folders {quoted(self.path)} is full; revoke "
@@ -130,15 +139,16 @@ class TrustStore:
             SettingsError: The file cannot be used.
         """
         try:
-            kept = msgspec.json.decode(read_guarded(self.path, LIMIT_B), type=_TrustFile)
+            return FORM.decode(read_guarded(self.path, LIMIT_B), quoted(self.path))
         except FileNotFoundError:
             return {}
+        except NewerVersion as error:
+            raise SettingsError(f"{error}; until then, no folder in it is trusted") from error
         except (ToolError, OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
             raise SettingsError(
                 f"the file of trusted folders {quoted(self.path)} cannot be used "
                 f"({reason(error)}), so no folder in it is trusted; fix it, or move it away"
             ) from error
-        return kept.folders
 
 
 def shortened(answer: FolderAnswer) -> FolderAnswer:

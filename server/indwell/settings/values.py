@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
 import msgspec
 
+from indwell.compatibility import REPLACED, Replaced, refuse_newer, replaced
 from indwell.context.compaction.presets import Preset, adjusted
-from indwell.errors import SettingsError
+from indwell.errors import NewerVersion, SettingsError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, redacted, told_address
 from indwell.settings.endpoints import ADDRESS_BOUND, EDITOR, MOST_ENDPOINTS, NAME, SHARED
@@ -57,13 +58,13 @@ class SourceSettings(msgspec.Struct, frozen=True):
 
 
 def parse_toml(text: str, name: str) -> Mapping[str, Any]:
-    """Parse a settings file.
+    """Parse a settings file; the version that the file may name is checked and left out.
 
     Raises:
-        SettingsError: The text is not TOML; the message names the line.
+        SettingsError: The text is not TOML (the message names the line), or for a newer Indwell.
     """
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        return _without_version(tomllib.loads(text.removeprefix("\ufeff")), name)
     except RecursionError as error:
         raise SettingsError(f"{name} is nested too deep; correct it and try again") from error
     # The error is a TOMLDecodeError, or a number has thousands of digits.
@@ -79,20 +80,39 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
         ) from error
 
 
-def check(table: Mapping[str, Any], source: str) -> SourceSettings:
+def _without_version(table: dict[str, Any], name: str) -> Mapping[str, Any]:
+    found = table.pop("version", 1)
+    if not isinstance(found, int):
+        raise SettingsError(f"{name}: 'version' is {shown(found)}; write 1, or remove the line")
+    try:
+        refuse_newer("settings", found, name)
+    except NewerVersion as error:
+        raise SettingsError(str(error)) from error
+    return table
+
+
+def check(
+    table: Mapping[str, Any], source: str, names: Iterable[Replaced] = REPLACED
+) -> SourceSettings:
     """Check every entry of a table.
 
     Args:
         table: Flat names, or tables with the rest of a name (``[attach] selection`` is
             ``attach_selection``).
         source: The user's name for the source, such as ``config.toml``.
+        names: The former names of settings.
 
     Raises:
-        SettingsError: A value of ``STRICT`` is invalid.
+        SettingsError: A value of ``STRICT`` is invalid, or has a name that went away.
     """
     values: dict[str, Any] = {}
     notices: list[str] = []
-    for name, value in flatten(table):
+    for written, value in flatten(table):
+        name, warning = current_name(written, source, names)
+        if warning:
+            notices.append(warning)
+        if not name:
+            continue
         if name not in TYPES:
             notices.append(unknown(name, source))
             continue
@@ -105,6 +125,23 @@ def check(table: Mapping[str, Any], source: str) -> SourceSettings:
                 raise SettingsError(f"{source}: {error}; correct it and try again") from error
             notices.append(f"{source}: {error}; the default applies")
     return SourceSettings(values, tuple(notices))
+
+
+def current_name(name: str, source: str, names: Iterable[Replaced] = REPLACED) -> tuple[str, str]:
+    """Return the present name of a setting, and a warning about a former name.
+
+    The name is empty if the setting went away.
+
+    Raises:
+        SettingsError: The former name of a setting of ``STRICT`` is no longer accepted.
+    """
+    one = replaced("setting", name, names)
+    if one is None:
+        return name, ""
+    warning = f"{source}: {one.words()}"
+    if one.is_gone() and one.new in STRICT:
+        raise SettingsError(warning)
+    return "" if one.is_gone() else one.new, warning
 
 
 def preset_of(settings: Settings) -> Preset:

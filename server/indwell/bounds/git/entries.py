@@ -192,8 +192,11 @@ class GitEntries:
             self._ended = news.ended
         if damaged := await asyncio.to_thread(lambda: self._note.damaged):
             words = (
-                "Indwell's note of changes that you did not agree to cannot be read; the damaged "
-                f"note is {damaged!r}"
+                "a newer Indwell wrote the note of changes that you did not agree to, so this one "
+                f"cannot read it; update Indwell; the note is {damaged!r}"
+                if self._note.is_newer
+                else "Indwell's note of changes that you did not agree to cannot be read; the "
+                f"damaged note is {damaged!r}"
             )
             self._add([GitEntry("note", "", "", words, "", damaged)])
 

@@ -9,7 +9,6 @@ and the user is asked.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import secrets
@@ -21,7 +20,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.bounds.git.store import FileStamp, Store
-from indwell.errors import ToolError, reason
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, ToolError, reason
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, rename_own, replace_own, write_private
 from indwell.sandbox.leftovers import here as leftovers
@@ -96,6 +96,9 @@ class KeptFile(msgspec.Struct, frozen=True):
     ended: tuple[GitEntry, ...] = ()
 
 
+FORM: StoredForm[KeptFile] = StoredForm("git", KeptFile, "the note of git's state")
+
+
 class GitNote:
     """Reads and writes the recorded git state of one workspace; all methods block.
 
@@ -110,11 +113,16 @@ class GitNote:
         self._is_open = False
         self._is_stuck = False  # whether the damaged note could not be moved away
         self._is_told = False  # whether the log says that nothing can be kept
+        # Whether a newer Indwell wrote the note. The user may agree to continue without the note,
+        # which stays for the newer Indwell.
+        self.is_newer = self._is_agreed = False
         _notes[self._mark] = self
 
     @property
     def damaged(self) -> str:
-        """The path of a note that could not be read, until the user has removed it."""
+        """The path of a note that could not be read, until the user has agreed to do without."""
+        if self.is_newer:
+            return "" if self._is_agreed or self._folder is None else str(self._folder / _SEEN)
         name = _SEEN if self._is_stuck else _DAMAGED
         path = self._folder / name if self._folder else None
         return str(path) if path is not None and path.is_file() else ""
@@ -131,8 +139,12 @@ class GitNote:
         if stamp is None or stamp == self._stamp:
             return None
         try:
-            kept = _decoded(read_own(path, MOST_B))
+            kept = FORM.decode(read_own(path, MOST_B))
         except FileNotFoundError:
+            return None
+        except NewerVersion as error:  # The user is asked, and the note stays.
+            log.warning("the note %r is not read: %s", str(path), error)
+            self.is_newer, self._stamp = True, stamp
             return None
         except (ToolError, OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
             log.warning("the note %r cannot be read (%s)", str(path), reason(error))
@@ -141,27 +153,43 @@ class GitNote:
             except OSError:
                 self._is_stuck = True
             return None
-        self._is_stuck = False
+        self._is_stuck = self.is_newer = False
         self._stamp = stamp
         return kept
 
     def keep(self, kept: KeptFile) -> None:
         """Write the note; a failure is logged, because this process still knows the content."""
-        if self._folder is None or (self._is_stuck and self.damaged):
+        if self._folder is None or (self._is_stuck and self.damaged) or self._stays():
             return
         try:
             make_private_folder(self._folder)
-            data = _encoded(kept)
+            data = FORM.encode(kept)
             # An unwritten note means that all objects count as new after a restart.
             if len(data) > MOST_B:
-                data = _encoded(_without_stores(kept))
+                data = FORM.encode(_without_stores(kept))
             replace_own(self._folder / _SEEN, data)
             self._stamp = _stamp(self._folder / _SEEN)
         except OSError as error:
             self._tell_unsaved(error)
 
+    def _stays(self) -> bool:
+        """Return whether the note on disk is of a newer Indwell, which may have just written it."""
+        assert self._folder is not None
+        path = self._folder / _SEEN
+        if _stamp(path) not in {None, self._stamp}:
+            try:
+                FORM.decode(read_own(path, MOST_B))
+            except NewerVersion:
+                self.is_newer = True
+            except (ToolError, OSError, ValueError, msgspec.MsgspecError):
+                return False
+        return self.is_newer
+
     def forget_damaged(self) -> None:
         """Continue without the damaged note, because the user has agreed."""
+        if self.is_newer:
+            self._is_agreed = True
+            return
         if self._folder is not None:
             self._remove(_SEEN if self._is_stuck else _DAMAGED)
             self._is_stuck = False
@@ -225,21 +253,6 @@ def _is_of_others(mark: str) -> bool:
     if number == str(os.getpid()) or not number.isdecimal():
         return mark in _notes
     return leftovers.is_alive(int(number))
-
-
-def _encoded(kept: KeptFile) -> bytes:
-    try:
-        return msgspec.json.encode(kept)
-    # a file name that is not UTF-8, which ASCII JSON can still represent
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(kept)).encode("ascii")
-
-
-def _decoded(data: bytes) -> KeptFile:
-    try:
-        return msgspec.json.decode(data, type=KeptFile)
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(data), KeptFile)
 
 
 def _without_stores(kept: KeptFile) -> KeptFile:

@@ -28,6 +28,7 @@ from indwell.evaluation.own_sessions import session_runs
 from indwell.evaluation.page import eval_page
 from indwell.evaluation.report import (
     HEADER,
+    REPORT_FORM,
     EvalReport,
     difference_words,
     report_of,
@@ -283,9 +284,10 @@ def _publish(arguments: EvalArguments, report: EvalReport, code: int) -> int:
     make_private_folder(arguments.place)
     page = arguments.place / "report.html"
     replace_own(page, eval_page(report).encode("utf-8", "replace"))
-    replace_own(arguments.place / "report.json", (json_line(report) + "\n").encode())
+    written = REPORT_FORM.encode(report)
+    replace_own(arguments.place / "report.json", written + b"\n")
     if arguments.json:
-        sys.stdout.write(json_line(report) + "\n")
+        sys.stdout.write(json_line(msgspec.Raw(written)) + "\n")
     else:
         _print(report)
         print(visible(f"page: {page}"))

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from indwell import __version__
+from indwell.compatibility import PROTOCOL
 from indwell.lsp.messages.features import (
     ACTION_KINDS,
     CHAT_FEATURES,
@@ -207,7 +208,11 @@ def _result(opened: ClientIdentity) -> Mapping[str, Any]:
             "workspace": workspace,
             **_chat_providers(opened.capabilities),
             "experimental": {
-                "indwell": {"methods": list(METHOD_NAMES), "commands": list(COMMAND_NAMES)}
+                "indwell": {
+                    "protocol": PROTOCOL,
+                    "methods": list(METHOD_NAMES),
+                    "commands": list(COMMAND_NAMES),
+                }
             },
         },
         "serverInfo": {"name": "indwell", "version": __version__},

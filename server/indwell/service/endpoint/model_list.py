@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from indwell.errors import ProviderError, SettingsError, ToolError, UserError
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, ProviderError, SettingsError, ToolError, UserError
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import read_own, replace_own
 from indwell.providers.catalogue import LOOPBACK
@@ -147,6 +148,11 @@ class Told(msgspec.Struct, frozen=True, omit_defaults=True):
     model: OfferedModel | None = None
 
 
+FORM: StoredForm[dict[str, Told]] = StoredForm(
+    "models", dict[str, Told], "the list of model facts", member="models"
+)
+
+
 # The answers that this process knows are stored by the digest of model and endpoint.
 _told: dict[str, Told] = {}
 
@@ -232,8 +238,16 @@ def _answers(place: str) -> tuple[Told, ...]:
 
 
 def _kept() -> Mapping[str, Told]:
+    return _writable() or {}
+
+
+def _writable() -> Mapping[str, Told] | None:
+    """Return the stored answers, or None if a newer Indwell wrote the file, which then stays."""
     try:
-        return msgspec.json.decode(read_own(_file(), _LIMIT_B), type=dict[str, Told])
+        return FORM.decode(read_own(_file(), _LIMIT_B))
+    except NewerVersion as error:
+        _log.info("%s", error)
+        return None
     except FileNotFoundError:
         return {}
     except (SettingsError, ToolError, OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -243,11 +257,14 @@ def _kept() -> Mapping[str, Told]:
 
 def _keep(told: Mapping[str, Told]) -> None:
     """Store the newest answers on disk; if that fails, the next process asks again."""
-    newest = sorted({**_kept(), **told}.items(), key=lambda one: one[1].at)[-MOST_KEPT:]
+    kept = _writable()
+    if kept is None:
+        return
+    newest = sorted({**kept, **told}.items(), key=lambda one: one[1].at)[-MOST_KEPT:]
     try:
         path = _file()
         make_private_folder(path.parent)
-        replace_own(path, msgspec.json.encode(dict(newest)))
+        replace_own(path, FORM.encode(dict(newest)))
     except (SettingsError, OSError) as error:
         _log.info("what endpoints told is not kept: %s", error)
 

@@ -11,11 +11,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from indwell.errors import SessionError, ToolError
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SessionError, ToolError
 from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.listing import exists, modified_s
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, replace_durable, size_b
+from indwell.files.spelling import quoted
 from indwell.sessions.ids import began
 from indwell.sessions.storage.retention import (
     delete_unless,
@@ -88,6 +90,9 @@ class SweepRecord(msgspec.Struct, frozen=True):
     gone: tuple[Gone, ...] = ()
 
 
+FORM: StoredForm[SweepRecord] = StoredForm("swept", SweepRecord, "the record of deletions")
+
+
 class _Due(NamedTuple):
     """The sessions that are due for deletion.
 
@@ -131,14 +136,18 @@ def sweep(
             return sweeping.run()
     except TimeoutError:
         return None
-    except (SessionError, OSError) as error:
+    except (SessionError, NewerVersion, OSError) as error:
         _logger.warning("old sessions were not deleted: %s", error)
         return None
 
 
 def record_of(state: Path) -> SweepRecord:
     """Read the record of earlier deletions, without sessions that still exist."""
-    record = _read(state)
+    try:
+        record = _read(state)
+    except NewerVersion as error:
+        _logger.info("%s", error)
+        return SweepRecord()
     there = {path.name for path in session_paths(state)} if record.gone else set[str]()
     gone = (
         msgspec.structs.replace(
@@ -161,7 +170,7 @@ def take_untold(state: Path) -> tuple[Gone, ...]:
                 told = (msgspec.structs.replace(one, is_told=True) for one in record.gone)
                 _write(state, msgspec.structs.replace(record, gone=tuple(told)))
         # Another process deletes sessions, or the disk is full, so the report is repeated later.
-        except OSError as error:
+        except (NewerVersion, OSError) as error:
             _logger.info("the record of deleted sessions stays as it is: %s", error)
     return untold
 
@@ -358,14 +367,18 @@ def _moment(text: str) -> datetime | None:
 
 
 def _read(state: Path) -> SweepRecord:
-    """Read the record; an invalid record counts as missing."""
+    """Read the record; an invalid record counts as missing.
+
+    Raises:
+        NewerVersion: A newer Indwell wrote the record, so only that version deletes sessions.
+    """
     try:
         data = read_own(state / FOLDER / "record.json", _RECORD_B)
-        return msgspec.json.decode(data, type=SweepRecord)
+        return FORM.decode(data, quoted(state / FOLDER))
     except (OSError, ToolError, msgspec.MsgspecError):
         return SweepRecord()
 
 
 def _write(state: Path, record: SweepRecord) -> None:
     make_private_folder(state / FOLDER)
-    replace_durable(state / FOLDER / "record.json", msgspec.json.encode(record))
+    replace_durable(state / FOLDER / "record.json", FORM.encode(record))

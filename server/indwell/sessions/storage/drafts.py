@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.errors import SessionError
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SessionError
 from indwell.files.append_log import AppendLog, list_names, pieces_of
 from indwell.files.private import remove_own, rename_own
 from indwell.files.spelling import quoted
@@ -138,6 +139,9 @@ class _DraftLine(msgspec.Struct, frozen=True, omit_defaults=True):
     went: tuple[str, ...] = ()
 
 
+FORM: StoredForm[_DraftLine] = StoredForm("waiting", _DraftLine, "the file of unsent prompts")
+
+
 class WaitingWords:
     """The waiting prompts of this process.
 
@@ -165,7 +169,7 @@ class WaitingWords:
         )
         try:
             if unsent:
-                self._append(msgspec.json.encode(line) + b"\n", now)
+                self._append(FORM.encode(line) + b"\n", now)
             else:
                 self._remove()
         except OSError as error:
@@ -199,9 +203,13 @@ def left_behind(folder: Path, kind: str = WAITING) -> tuple[tuple[Path, tuple[st
     found = []
     for name in list_names(folder):
         if name.startswith((kind, _TAKEN + kind)):
-            # A file is skipped if its process is alive, or if another process takes the file.
+            # A file is skipped if its process is alive, if another process takes the file, or if a
+            # newer Indwell wrote the file.
             with suppress(OSError):
-                found.append(_taken(folder / name))
+                try:
+                    found.append(_taken(folder / name))
+                except NewerVersion as error:
+                    _log.warning("%s", error)
     return tuple(found)
 
 
@@ -221,7 +229,7 @@ def _words(path: Path) -> tuple[str, ...]:
     waiting: dict[str, str] = {}
     for data in b"".join(pieces_of(path)).split(b"\n"):
         with suppress(msgspec.DecodeError, UnicodeDecodeError):
-            line = msgspec.json.decode(data, type=_DraftLine)
+            line = FORM.decode(data, quoted(path))
             waiting.update(line.came)
             for one in line.went:
                 waiting.pop(one, None)

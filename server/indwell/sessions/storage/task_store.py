@@ -16,19 +16,23 @@ from pathlib import Path
 
 import msgspec
 
-from indwell.errors import SessionError, ToolError
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SessionError, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, replace_durable
 from indwell.files.spelling import quoted
 from indwell.sessions.storage.drafts import WaitingWords, left_behind
 from indwell.sessions.storage.store import folder_name
-from indwell.sessions.task_list import FORMAT, ListChange, TaskList, ended
+from indwell.sessions.task_list import ListChange, TaskList, ended
 
 _RUNS = "runs-"
 _LARGEST_B = 20_000_000
 _LOCK_S = 10.0  # the time limit, in seconds, for the lock; a change takes milliseconds
 _KILLED = "Indwell ended while the task ran"
+
+
+FORM: StoredForm[TaskList] = StoredForm("tasks", TaskList, "the list of tasks")
 
 
 class TaskStore:
@@ -61,17 +65,14 @@ class TaskStore:
                 f"the tasks in {quoted(self._path)} cannot be read ({error.strerror})"
             ) from error
         try:
-            tasks = msgspec.json.decode(data, type=TaskList)
+            return FORM.decode(data, quoted(self._path))
+        except NewerVersion as error:
+            raise SessionError(str(error)) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise SessionError(
                 f"the tasks in {quoted(self._path)} are damaged; repair the file, or move it away "
                 "to begin a new list"
             ) from error
-        if tasks.version > FORMAT:
-            raise SessionError(
-                f"the tasks in {quoted(self._path)} are of a newer version; update Indwell here"
-            )
-        return tasks
 
     def change(self, change: ListChange) -> TaskList:
         """Replace the stored tasks by the result of ``change``, and return the new tasks.
@@ -88,7 +89,7 @@ class TaskStore:
                 old = self.read()
                 new = change(old)
                 if new != old:
-                    replace_durable(self._path, msgspec.json.encode(new))
+                    replace_durable(self._path, FORM.encode(new))
         except OSError as error:
             raise SessionError(
                 f"the tasks in {quoted(self._path)} cannot be written ({error.strerror})"

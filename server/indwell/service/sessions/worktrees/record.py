@@ -6,13 +6,15 @@ that the session changes are in a folder beside the state folder, because the se
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from indwell.errors import ToolError, UserError
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, ToolError, UserError
 from indwell.files.append_log import AppendLog, list_names, make_private_folder
 from indwell.files.private import read_own, remove_own_tree, replace_durable
 from indwell.files.spelling import quoted
@@ -21,6 +23,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.paths import state_folder, worktrees_folder
 
+_log = logging.getLogger(__name__)
 FOLDER = "worktrees"
 _ID = lazy_pattern(r"w[0-9a-f]{4}")
 _RECORD, _FILES, _LOCK = "record.json", "files.json", "lock"
@@ -63,6 +66,12 @@ class Worktree(msgspec.Struct, frozen=True):
         return Path(self.tree) / Path(self.folder).relative_to(self.top)
 
 
+FORM: StoredForm[Worktree] = StoredForm("worktree", Worktree, "the record of a worktree")
+FILES_FORM: StoredForm[dict[str, CopyMark]] = StoredForm(
+    "worktree files", dict[str, CopyMark], "the list of files", member="files"
+)
+
+
 class WorktreeStore:
     """The worktrees of one folder of the user.
 
@@ -87,14 +96,23 @@ class WorktreeStore:
         except OSError:
             return
         for name in names:
-            if _ID.fullmatch(name) and (one := self.find(name)) is not None:
+            try:
+                one = self.find(name) if _ID.fullmatch(name) else None
+            except NewerVersion as error:
+                _log.warning("%s", error)
+                continue
+            if one is not None:
                 yield one
 
     def find(self, identifier: str) -> Worktree | None:
-        """Return a worktree, or None if there is none of this name, or its record is damaged."""
+        """Return a worktree, or None if there is none of this name, or its record is damaged.
+
+        Raises:
+            NewerVersion: A newer Indwell wrote the record.
+        """
         try:
             data = read_own(self._folder / identifier / _RECORD, _MOST_B)
-            found = msgspec.json.decode(data, type=Worktree)
+            found = FORM.decode(data, identifier)
         except (OSError, ToolError, msgspec.MsgspecError, UnicodeDecodeError):
             return None
         # A record names the folders that are deleted, so a forged record must not count.
@@ -135,7 +153,7 @@ class WorktreeStore:
             UserError: The record cannot be written.
         """
         try:
-            replace_durable(self._folder / worktree.id / _RECORD, msgspec.json.encode(worktree))
+            replace_durable(self._folder / worktree.id / _RECORD, FORM.encode(worktree))
         except OSError as error:
             raise UserError(
                 f"the worktree {worktree.id} cannot be recorded ({error.strerror})"
@@ -157,8 +175,14 @@ class WorktreeStore:
         """
         try:
             data = read_own(self._folder / worktree.id / _FILES, _MOST_B)
-            return msgspec.json.decode(data, type=dict[str, CopyMark])
-        except (OSError, ToolError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return FILES_FORM.decode(data)
+        except (
+            OSError,
+            ToolError,
+            NewerVersion,
+            msgspec.MsgspecError,
+            UnicodeDecodeError,
+        ) as error:
             raise UserError(
                 f"the list of files of worktree {worktree.id} cannot be read ({error}); its files "
                 f"are in {quoted(worktree.tree)}"
@@ -171,7 +195,7 @@ class WorktreeStore:
             UserError: The list cannot be written.
         """
         try:
-            data = msgspec.json.encode(files)
+            data = FILES_FORM.encode(dict(files))
             replace_durable(self._folder / worktree.id / _FILES, data)
         except OSError as error:
             raise UserError(
