@@ -80,6 +80,7 @@ const unitTests = {
   banner: {
     js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
   },
+  external: ["typescript"],
   loader: { ".css": "empty", ".ttf": "empty" },
 };
 

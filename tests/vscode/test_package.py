@@ -28,6 +28,7 @@ ALWAYS = {
     *("package.json", "readme.md", "changelog.md", "LICENSE.txt"),
     *(f"dist/{name}.js" for name in ("extension", "client", "colours", "webview")),
     *("dist/onig.wasm", "dist/webview.css", "dist/codicon.ttf", "dist/THIRD-PARTY.txt"),
+    *(f"l10n/bundle.l10n.{language}.json" for language in ("de", "zh-cn")),
     *("media/icon.png", "media/indwell.svg", "server/requirements.txt"),
     *(f"media/tab/{state}-{theme}.svg" for state in STATES for theme in ("dark", "light")),
     *(

@@ -2,6 +2,7 @@
  * The entry points by which VS Code starts and ends the extension; this file only connects the
  * parts.
  */
+import "./language.ts";
 import * as vscode from "vscode";
 import { registerChat } from "./chat/register.ts";
 import { registerClient } from "./client/register.ts";

@@ -1,6 +1,8 @@
 /** Texts about background commands. Pure. */
+
 import type { BackgroundCommand } from "../protocol.ts";
-import { countFigure, durationFigure } from "./figures.ts";
+import { durationFigure } from "./figures.ts";
+import { plural, t } from "./l10n.ts";
 
 /** Returns the running commands. */
 export function runningCommands(
@@ -12,8 +14,10 @@ export function runningCommands(
 /** Returns `2 commands running`, or `3 commands ended`, or empty if there are no commands. */
 export function commandsWords(commands: readonly BackgroundCommand[]): string {
   const running = runningCommands(commands).length;
-  if (running > 0) return `${countFigure(running, "command")} running`;
-  return commands.length === 0 ? "" : `${countFigure(commands.length, "command")} ended`;
+  if (running > 0) return plural(running, "{0} command running", "{0} commands running");
+  return commands.length === 0
+    ? ""
+    : plural(commands.length, "{0} command ended", "{0} commands ended");
 }
 
 /**
@@ -21,14 +25,16 @@ export function commandsWords(commands: readonly BackgroundCommand[]): string {
  * `stopped after 4.0 s`.
  */
 export function commandFigure(command: BackgroundCommand): string {
-  const after = `after ${durationFigure(command.seconds)}`;
+  const time = durationFigure(command.seconds);
   switch (command.state) {
     case "running":
-      return "running";
+      return t("running");
     case "stopped":
-      return `stopped ${after}`;
+      return t("stopped after {0}", time);
     case "ended":
-      return isFailed(command) ? `${endWords(command.exitCode ?? 0)} ${after}` : `ended ${after}`;
+      return isFailed(command)
+        ? failedWords(command.exitCode ?? 0, time)
+        : t("ended after {0}", time);
     default:
       return command.state satisfies never;
   }
@@ -39,6 +45,8 @@ export function isFailed({ state, exitCode }: BackgroundCommand): boolean {
   return state === "ended" && exitCode !== null && exitCode !== 0;
 }
 
-function endWords(code: number): string {
-  return code < 0 ? `signal ${-code}` : `exit code ${code}`;
+function failedWords(code: number, time: string): string {
+  return code < 0
+    ? t("signal {0} after {1}", -code, time)
+    : t("exit code {0} after {1}", code, time);
 }

@@ -1,5 +1,7 @@
 /** Defines the commands that can be typed after `/`, and their messages. Pure. */
+
 import { AUTO } from "./effort-words.ts";
+import { t } from "./l10n.ts";
 import type { ToHost } from "./messages.ts";
 
 /** A command of the composer; `values` are the possible arguments. */
@@ -16,40 +18,40 @@ export interface ServerVerb {
 }
 
 const TASK_VERBS: readonly ServerVerb[] = [
-  { name: "add", detail: "Add a task, with its title" },
-  { name: "run", detail: "Run the tasks in sessions of their own" },
-  { name: "done", detail: "Mark a task as done" },
-  { name: "stop", detail: "Stop a running task" },
-  { name: "clear", detail: "Remove the tasks that are done" },
+  { name: "add", detail: t("Add a task, with its title") },
+  { name: "run", detail: t("Run the tasks in sessions of their own") },
+  { name: "done", detail: t("Mark a task as done") },
+  { name: "stop", detail: t("Stop a running task") },
+  { name: "clear", detail: t("Remove the tasks that are done") },
 ];
 const WORKTREE_VERBS: readonly ServerVerb[] = [
-  { name: "new", detail: "Let the next new session work in a copy of the folder" },
-  { name: "diff", detail: "Show the changes of a worktree" },
-  { name: "merge", detail: "Bring the changes of a worktree into the folder, for review" },
-  { name: "remove", detail: "Remove a worktree without changes" },
-  { name: "discard", detail: "Remove a worktree, and delete its changes" },
+  { name: "new", detail: t("Let the next new session work in a copy of the folder") },
+  { name: "diff", detail: t("Show the changes of a worktree") },
+  { name: "merge", detail: t("Bring the changes of a worktree into the folder, for review") },
+  { name: "remove", detail: t("Remove a worktree without changes") },
+  { name: "discard", detail: t("Remove a worktree, and delete its changes") },
 ];
 
 /** All commands, in the order in which an empty `/` lists them. */
 export const COMMANDS: readonly SlashCommand[] = [
-  { name: "new", detail: "Begin a new session", values: "none" },
-  { name: "compact", detail: "Compact the conversation now", values: "none" },
-  { name: "continue", detail: "Continue a turn that was interrupted", values: "none" },
-  { name: "mode", detail: "Choose the mode: plan, ask, review, auto", values: "modes" },
-  { name: "model", detail: "Choose the model", values: "models" },
-  { name: "effort", detail: "Choose how much the model thinks", values: "efforts" },
-  { name: "review", detail: "Review the pending changes", values: "none" },
-  { name: "sessions", detail: "List past sessions, or search in them", values: "words" },
-  { name: "tasks", detail: "List the tasks of the folder", values: TASK_VERBS },
-  { name: "worktree", detail: "List the worktrees of the folder", values: WORKTREE_VERBS },
-  { name: "export", detail: "Save the session as Markdown", values: "none" },
-  { name: "request", detail: "Show the next request, block by block", values: "none" },
-  { name: "mcp", detail: "List, add and remove MCP servers", values: "none" },
-  { name: "keys", detail: "Manage the keys of providers", values: "none" },
-  { name: "stop", detail: "Stop the running turn", values: "none" },
-  { name: "restart", detail: "Restart the server", values: "none" },
-  { name: "log", detail: "Show the log", values: "none" },
-  { name: "settings", detail: "Open the settings", values: "none" },
+  { name: "new", detail: t("Begin a new session"), values: "none" },
+  { name: "compact", detail: t("Compact the conversation now"), values: "none" },
+  { name: "continue", detail: t("Continue a turn that was interrupted"), values: "none" },
+  { name: "mode", detail: t("Choose the mode: plan, ask, review, auto"), values: "modes" },
+  { name: "model", detail: t("Choose the model"), values: "models" },
+  { name: "effort", detail: t("Choose how much the model thinks"), values: "efforts" },
+  { name: "review", detail: t("Review the pending changes"), values: "none" },
+  { name: "sessions", detail: t("List past sessions, or search in them"), values: "words" },
+  { name: "tasks", detail: t("List the tasks of the folder"), values: TASK_VERBS },
+  { name: "worktree", detail: t("List the worktrees of the folder"), values: WORKTREE_VERBS },
+  { name: "export", detail: t("Save the session as Markdown"), values: "none" },
+  { name: "request", detail: t("Show the next request, block by block"), values: "none" },
+  { name: "mcp", detail: t("List, add and remove MCP servers"), values: "none" },
+  { name: "keys", detail: t("Manage the keys of providers"), values: "none" },
+  { name: "stop", detail: t("Stop the running turn"), values: "none" },
+  { name: "restart", detail: t("Restart the server"), values: "none" },
+  { name: "log", detail: t("Show the log"), values: "none" },
+  { name: "settings", detail: t("Open the settings"), values: "none" },
 ];
 
 /** The prompt by which the server continues a turn that the server's end interrupted. */

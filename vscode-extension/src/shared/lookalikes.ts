@@ -2,6 +2,7 @@
  * Finds characters that look like others: letters of one script among those of another, and in commands
  * also signs that look like shell syntax. Follows Unicode's report 39, as far as it matters in code and commands.
  */
+import { t } from "./l10n.ts";
 
 /** A lookalike: its position (UTF-16 units), the character, and the character it resembles. */
 export interface Lookalike {
@@ -100,7 +101,9 @@ function signs(text: string): readonly Lookalike[] {
 
 function title(character: string, like: string | undefined): string {
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-  return like === undefined ? `of another script (U+${hex})` : `looks like ${like}, is U+${hex}`;
+  return like === undefined
+    ? t("of another script (U+{0})", hex)
+    : t("looks like {0}, is U+{1}", like, hex);
 }
 
 function table(rows: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {

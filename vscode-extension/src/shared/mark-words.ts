@@ -3,16 +3,17 @@
  * the same texts. Pure.
  */
 
+import { t } from "./l10n.ts";
 import type { Question, SessionWork } from "./state.ts";
 import { visible } from "./visible.ts";
 
 /** The state of a session in the list. */
 export const WORK_WORDS: Readonly<Record<SessionWork, string>> = {
-  running: "Running",
-  asking: "Asks you",
-  done: "Done",
-  failed: "Failed",
-  stopped: "Stopped",
+  running: t("Running"),
+  asking: t("Asks you"),
+  done: t("Done"),
+  failed: t("Failed"),
+  stopped: t("Stopped"),
 };
 
 /** Returns the question of a session that is not shown, as one line that names the session. */
@@ -21,7 +22,8 @@ export function behindWords(question: Question, title: string): string {
   const line = visible(asked).replace(/\s+/g, " ").trim();
   const short = line.length > 120 ? `${line.slice(0, 119)}…` : line;
   // The server already names the session of a permission question.
-  if (short.startsWith("In the session ")) return `Indwell asks. ${short}`;
-  const named = title === "" ? "Another session" : `The session “${title}”`;
-  return `${named} asks: ${short}`;
+  if (short.startsWith("In the session ")) return t("Indwell asks. {0}", short);
+  return title === ""
+    ? t("Another session asks: {0}", short)
+    : t("The session “{0}” asks: {1}", title, short);
 }

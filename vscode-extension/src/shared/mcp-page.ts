@@ -1,5 +1,7 @@
 /** The state of the page of MCP servers, and the texts and checks of its form. Pure. */
+
 import type { McpRow } from "../protocol.ts";
+import { t } from "./l10n.ts";
 
 /** The page, which replaces the conversation. */
 export interface McpPage {
@@ -46,25 +48,25 @@ export function formProblems(form: McpForm): Partial<Record<keyof McpForm, strin
   const { name, kind, line, url, header, headerVariable } = form;
   const problems: Partial<Record<keyof McpForm, string>> = {};
   if (!/^[a-z0-9][a-z0-9-]*$/.test(name))
-    problems.name = "Small letters, digits and “-”; the names of its tools begin with it.";
+    problems.name = t("Small letters, digits and “-”; the names of its tools begin with it.");
   const mine = kind === "program" ? line : url;
   const field = kind === "program" ? "line" : "url";
   if (kind === "program" && wordsOf(line).length === 0)
-    problems.line = "The program to start, with its arguments.";
+    problems.line = t("The program to start, with its arguments.");
   if (kind === "address" && !isAddress(url))
-    problems.url = "An address that begins with https:// (or http:// on this machine).";
+    problems.url = t("An address that begins with https:// (or http:// on this machine).");
   if (looksSecret(mine))
-    problems[field] = "This has a key or a password in it. Put it into a variable of yours.";
+    problems[field] = t("This has a key or a password in it. Put it into a variable of yours.");
   if (kind === "program") {
     if (!namesOf(form.variables).every(isVariable))
-      problems.variables = "Names of variables, such as TOKEN, not their values.";
-    if (!namesOf(form.hosts).every(isHost)) problems.hosts = "Hosts, such as api.github.com.";
+      problems.variables = t("Names of variables, such as TOKEN, not their values.");
+    if (!namesOf(form.hosts).every(isHost)) problems.hosts = t("Hosts, such as api.github.com.");
   } else {
     if (header !== "" && !/^[\w-]+$/.test(header))
-      problems.header = "A name, such as Authorization.";
+      problems.header = t("A name, such as Authorization.");
     if (header !== "" && !isVariable(headerVariable))
-      problems.headerVariable = "The name of the variable with its value, not the value.";
-    if (header === "" && headerVariable !== "") problems.header = "The header’s name.";
+      problems.headerVariable = t("The name of the variable with its value, not the value.");
+    if (header === "" && headerVariable !== "") problems.header = t("The header’s name.");
   }
   return problems;
 }
@@ -90,19 +92,19 @@ export function stateWords(server: McpRow): string {
 }
 
 const STANDINGS: Readonly<Record<Exclude<McpRow["standing"], "usable">, string>> = {
-  open: "Waits for your decision",
-  declined: "You decided not to use it",
-  restricted: "This folder is not trusted",
-  off: "Turned off",
+  open: t("Waits for your decision"),
+  declined: t("You decided not to use it"),
+  restricted: t("This folder is not trusted"),
+  off: t("Turned off"),
 };
 const STATES: Readonly<Record<string, string>> = {
-  idle: "Starts with your next prompt",
-  starting: "Starting…",
-  ready: "Running",
-  waiting: "Connection lost; trying again",
-  "needs login": "Wants a login",
-  failed: "Failed",
-  closed: "Ended",
+  idle: t("Starts with your next prompt"),
+  starting: t("Starting…"),
+  ready: t("Running"),
+  waiting: t("Connection lost; trying again"),
+  "needs login": t("Wants a login"),
+  failed: t("Failed"),
+  closed: t("Ended"),
 };
 
 function isAddress(text: string): boolean {

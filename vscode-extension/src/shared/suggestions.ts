@@ -3,6 +3,7 @@
  * the repository, so they are shortened and their hidden characters shown. The whole prompt is
  * shown before it is sent.
  */
+import { plural, t } from "./l10n.ts";
 import type { Suggestion } from "./state.ts";
 import { visible } from "./visible.ts";
 
@@ -43,22 +44,32 @@ export function suggestions(around: Surroundings): readonly Suggestion[] {
 }
 
 function problems({ file, elsewhere }: Surroundings): readonly Suggestion[] {
-  if (file !== null && file.errors + file.warnings > 0) {
-    const what = counted(file.errors + file.warnings, "problem");
+  const here = file === null ? 0 : file.errors + file.warnings;
+  if (file !== null && here > 0) {
     return [
       {
-        title: `Fix ${what} in ${name(file.path)}`,
-        prompt: `Fix the ${what} that the editor shows in ${visible(file.path)}.`,
+        title: plural(here, "Fix {0} problem in {1}", "Fix {0} problems in {1}", name(file.path)),
+        prompt: plural(
+          here,
+          "Fix the {0} problem that the editor shows in {1}.",
+          "Fix the {0} problems that the editor shows in {1}.",
+          visible(file.path),
+        ),
       },
     ];
   }
-  if (elsewhere.errors === 0) return [];
-  const where = elsewhere.files === 1 ? "one file" : `${elsewhere.files} files`;
-  const what = counted(elsewhere.errors, "error");
+  const { errors, files } = elsewhere;
+  if (errors === 0) return [];
+  const where = plural(files, "one file", "{0} files");
   return [
     {
-      title: `Fix ${what} in ${where}`,
-      prompt: `Fix the ${what} that the editor shows in ${where}.`,
+      title: plural(errors, "Fix {0} error in {1}", "Fix {0} errors in {1}", where),
+      prompt: plural(
+        errors,
+        "Fix the {0} error that the editor shows in {1}.",
+        "Fix the {0} errors that the editor shows in {1}.",
+        where,
+      ),
     },
   ];
 }
@@ -69,21 +80,32 @@ function changes(git: {
 }): readonly Suggestion[] {
   const branch = short(git.branch);
   if (git.changed > 0) {
-    const what = counted(git.changed, "changed file");
-    const where = branch === "" ? "" : ` on ${branch}`;
+    const title =
+      branch === ""
+        ? plural(git.changed, "Review {0} changed file", "Review {0} changed files")
+        : plural(
+            git.changed,
+            "Review {0} changed file on {1}",
+            "Review {0} changed files on {1}",
+            branch,
+          );
     return [
       {
-        title: `Review ${what}${where}`,
-        prompt:
+        title,
+        prompt: t(
           "Review my uncommitted changes: look for mistakes, leftovers and missing tests. Change nothing.",
+        ),
       },
     ];
   }
   if (branch === "" || TRUNKS.has(git.branch)) return [];
   return [
     {
-      title: `Review what ${branch} changes`,
-      prompt: `Review what the branch ${visible(git.branch)} changes: look for mistakes, leftovers and missing tests. Change nothing.`,
+      title: t("Review what {0} changes", branch),
+      prompt: t(
+        "Review what the branch {0} changes: look for mistakes, leftovers and missing tests. Change nothing.",
+        visible(git.branch),
+      ),
     },
   ];
 }
@@ -92,27 +114,32 @@ function ofFile(file: NonNullable<Surroundings["file"]>): readonly Suggestion[] 
   const path = visible(file.path);
   const symbol = file.symbols[0];
   const target = symbol === undefined ? name(file.path) : called(symbol);
-  const where = symbol === undefined ? path : `${called(symbol)} in ${path}`;
-  const title = symbol === undefined ? target : `${target} in ${name(file.path)}`;
-  const explain = { title: `Explain ${title}`, prompt: `Explain ${where}.` };
+  const where = symbol === undefined ? path : t("{0} in {1}", called(symbol), path);
+  const title = symbol === undefined ? target : t("{0} in {1}", target, name(file.path));
+  const explain = { title: t("Explain {0}", title), prompt: t("Explain {0}.", where) };
   if (isTest(file.path) || isNoProgram(file.path)) return [explain];
-  const tests = { title: `Write tests for ${title}`, prompt: `Write tests for ${where}.` };
+  const tests = {
+    title: t("Write tests for {0}", title),
+    prompt: t("Write tests for {0}.", where),
+  };
   return [explain, tests];
 }
 
 function general(): readonly Suggestion[] {
   return [
     {
-      title: "Explain the structure of this project",
-      prompt: "Explain how this project is built up: its parts, where it starts, how data flows.",
+      title: t("Explain the structure of this project"),
+      prompt: t(
+        "Explain how this project is built up: its parts, where it starts, how data flows.",
+      ),
     },
     {
-      title: "Say how to build, run and test it",
-      prompt: "Say how this project is built, run and tested, from its files.",
+      title: t("Say how to build, run and test it"),
+      prompt: t("Say how this project is built, run and tested, from its files."),
     },
     {
-      title: "Find remaining work",
-      prompt: "Find what is left to do here: TODO notes, missing tests, stale documentation.",
+      title: t("Find remaining work"),
+      prompt: t("Find what is left to do here: TODO notes, missing tests, stale documentation."),
     },
   ];
 }
@@ -151,8 +178,4 @@ function short(text: string): string {
   return characters.length <= NAME_LIMIT
     ? characters.join("")
     : `${characters.slice(0, NAME_LIMIT - 1).join("")}…`;
-}
-
-function counted(number: number, thing: string): string {
-  return `${number} ${thing}${number === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,7 @@
 /** Returns the label and icon of a tool call; the label begins with a verb. Pure. */
-import { countFigure, tokenFigure } from "./figures.ts";
+
+import { tokenFigure } from "./figures.ts";
+import { plural, t } from "./l10n.ts";
 import type { Part, ToolPart } from "./state.ts";
 
 /** Verb and codicon of a tool. */
@@ -9,23 +11,23 @@ export interface ToolLook {
 }
 
 const LOOKS: Readonly<Record<string, ToolLook>> = {
-  read_file: { verb: "Read", icon: "file" },
-  list: { verb: "List", icon: "list-tree" },
-  glob: { verb: "Find", icon: "search" },
-  grep: { verb: "Search", icon: "search" },
-  edit_file: { verb: "Edit", icon: "edit" },
-  write_file: { verb: "Write", icon: "new-file" },
-  bash: { verb: "Run", icon: "terminal" },
-  todo: { verb: "Update the list", icon: "checklist" },
-  load_skill: { verb: "Use the skill", icon: "mortar-board" },
-  agent: { verb: "Agent", icon: "robot" },
-  ask_user: { verb: "Ask", icon: "comment-discussion" },
-  plan: { verb: "Propose a plan", icon: "list-ordered" },
-  commands: { verb: "Look at the commands", icon: "server-process" },
-  remember: { verb: "Remember", icon: "bookmark" },
-  navigate: { verb: "Look up", icon: "references" },
-  find_tools: { verb: "Find tools", icon: "search" },
-  web_fetch: { verb: "Fetch", icon: "globe" },
+  read_file: { verb: t("Read"), icon: "file" },
+  list: { verb: t("List"), icon: "list-tree" },
+  glob: { verb: t("Find"), icon: "search" },
+  grep: { verb: t("Search"), icon: "search" },
+  edit_file: { verb: t("Edit"), icon: "edit" },
+  write_file: { verb: t("Write"), icon: "new-file" },
+  bash: { verb: t("Run"), icon: "terminal" },
+  todo: { verb: t("Update the list"), icon: "checklist" },
+  load_skill: { verb: t("Use the skill"), icon: "mortar-board" },
+  agent: { verb: t("Agent"), icon: "robot" },
+  ask_user: { verb: t("Ask"), icon: "comment-discussion" },
+  plan: { verb: t("Propose a plan"), icon: "list-ordered" },
+  commands: { verb: t("Look at the commands"), icon: "server-process" },
+  remember: { verb: t("Remember"), icon: "bookmark" },
+  navigate: { verb: t("Look up"), icon: "references" },
+  find_tools: { verb: t("Find tools"), icon: "search" },
+  web_fetch: { verb: t("Fetch"), icon: "globe" },
 };
 
 /** Returns the verb and icon of a tool; for an unknown tool, the verb is its name. */
@@ -36,11 +38,11 @@ export function toolLook(name: string): ToolLook {
 
 /** Returns the outcome that is shown in the line of a call if the server sent no figure. */
 export function outcomeWords(part: ToolPart): string {
-  if (part.state === "denied") return "refused";
-  if (part.state === "stopped") return "stopped";
+  if (part.state === "denied") return t("refused");
+  if (part.state === "stopped") return t("stopped");
   if (part.figure !== "") return part.figure;
-  if (part.state === "failed") return "failed";
-  return part.state === "asking" ? "asking" : "";
+  if (part.state === "failed") return t("failed");
+  return part.state === "asking" ? t("asking") : "";
 }
 
 /** Returns whether the figure is red. */
@@ -71,8 +73,8 @@ export function callsOf(parts: readonly Part[]): readonly ToolPart[] {
 export function agentFigure(part: ToolPart): string {
   const calls = part.inner.filter((one) => one.kind === "tool").length;
   return [
-    calls === 0 ? "" : countFigure(calls, "call"),
-    part.tokens === 0 ? "" : `${tokenFigure(part.tokens)} tokens`,
+    calls === 0 ? "" : plural(calls, "{0} call", "{0} calls"),
+    part.tokens === 0 ? "" : t("{0} tokens", tokenFigure(part.tokens)),
   ]
     .filter((one) => one !== "")
     .join(", ");

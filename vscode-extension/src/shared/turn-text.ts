@@ -1,4 +1,5 @@
 /** Reduces the model's text and its reasoning, as they stream into a turn. */
+import { t } from "./l10n.ts";
 import type { LinePart, Part, TextPart, Turn } from "./state.ts";
 
 /** Adds text; `key` is new for every event. */
@@ -75,7 +76,7 @@ export function withoutReading(parts: readonly Part[]): readonly Part[] {
 
 /** Returns a text about how much of the prompt the endpoint has read. */
 export function readingWords(share: number): string {
-  return `Reading the prompt, ${Math.round(share * 100)} %`;
+  return t("Reading the prompt, {0} %", Math.round(share * 100));
 }
 
 /** Marks the last part as final, if it is text. */

@@ -3,6 +3,7 @@
  * text appear as code points or are marked. No DOM, no clock. The server also escapes such
  * characters, but this module does not rely on the server.
  */
+import { plural, t } from "./l10n.ts";
 import { lookalikesIn } from "./lookalikes.ts";
 
 /**
@@ -50,27 +51,27 @@ const SERVER_ESCAPE = "\\\\u[0-9a-f]{4}|\\\\U[0-9a-f]{8}";
 const SPECIAL = { command: special("command"), prose: special("prose") };
 
 const NAMES: ReadonlyMap<number, string> = new Map([
-  [0x00, "null character"],
-  [0x07, "bell"],
-  [0x08, "backspace"],
-  [0x0d, "carriage return: what follows overwrites the line in a terminal"],
-  [0x1b, "escape: begins an order to a terminal"],
-  [0x7f, "delete"],
-  [0x9b, "begins an order to a terminal"],
-  [0xa0, "blank that does not break"],
-  [0xad, "soft hyphen"],
-  [0x200b, "blank without width"],
-  [0x200c, "joins nothing, has no width"],
-  [0x200d, "joins two signs, has no width"],
-  [0x2028, "ends a line"],
-  [0x202a, "left to right from here"],
-  [0x202b, "right to left from here"],
-  [0x202d, "forces left to right"],
-  [0x202e, "forces right to left: text reads backwards"],
-  [0x2066, "isolates left to right"],
-  [0x2067, "isolates right to left"],
-  [0x2069, "ends an isolate"],
-  [0xfeff, "blank without width"],
+  [0x00, t("null character")],
+  [0x07, t("bell")],
+  [0x08, t("backspace")],
+  [0x0d, t("carriage return: what follows overwrites the line in a terminal")],
+  [0x1b, t("escape: begins an order to a terminal")],
+  [0x7f, t("delete")],
+  [0x9b, t("begins an order to a terminal")],
+  [0xa0, t("blank that does not break")],
+  [0xad, t("soft hyphen")],
+  [0x200b, t("blank without width")],
+  [0x200c, t("joins nothing, has no width")],
+  [0x200d, t("joins two signs, has no width")],
+  [0x2028, t("ends a line")],
+  [0x202a, t("left to right from here")],
+  [0x202b, t("right to left from here")],
+  [0x202d, t("forces left to right")],
+  [0x202e, t("forces right to left: text reads backwards")],
+  [0x2066, t("isolates left to right")],
+  [0x2067, t("isolates right to left")],
+  [0x2069, t("ends an isolate")],
+  [0xfeff, t("blank without width")],
 ]);
 
 /** Returns whether the text begins with the server's note about its length. */
@@ -107,23 +108,29 @@ export function visible(text: string): string {
 /** Returns sentences about unusual pieces for a badge, or an empty list if no piece is unusual. */
 export function warnings(pieces: readonly Piece[]): readonly string[] {
   const count = (kind: PieceKind) => pieces.filter((piece) => piece.kind === kind).length;
-  const said: string[] = [];
-  const say = (number: number, one: string, more: string) => {
-    if (number > 0) said.push(number === 1 ? one : `${number} ${more}`);
-  };
-  say(
-    count("bidi"),
-    "A character that reverses the direction of text",
-    "characters that reverse the direction of text",
-  );
-  say(count("invisible"), "An invisible character", "invisible characters");
-  say(count("escape"), "A control character", "control characters");
-  say(
-    count("lookalike"),
-    "A character that looks like another",
-    "characters that look like others",
-  );
-  return said;
+  const said = (number: number, words: () => string) => (number === 0 ? [] : [words()]);
+  const [bidi, invisible] = [count("bidi"), count("invisible")];
+  const [escapes, lookalikes] = [count("escape"), count("lookalike")];
+  return [
+    ...said(bidi, () =>
+      plural(
+        bidi,
+        "A character that reverses the direction of text",
+        "{0} characters that reverse the direction of text",
+      ),
+    ),
+    ...said(invisible, () =>
+      plural(invisible, "An invisible character", "{0} invisible characters"),
+    ),
+    ...said(escapes, () => plural(escapes, "A control character", "{0} control characters")),
+    ...said(lookalikes, () =>
+      plural(
+        lookalikes,
+        "A character that looks like another",
+        "{0} characters that look like others",
+      ),
+    ),
+  ];
 }
 
 function special(reading: Reading): RegExp {
@@ -142,19 +149,24 @@ function special(reading: Reading): RegExp {
 function pieceOf(found: string, at: number): Piece | null {
   const base = { at, length: found.length };
   if (found.startsWith("[…"))
-    return { ...base, kind: "blanks", text: found, title: "left out here, as it shows nothing" };
+    return { ...base, kind: "blanks", text: found, title: t("left out here, as it shows nothing") };
   if (found.startsWith("[")) return { ...base, kind: "note", text: found, title: "" };
   if (found.startsWith("\n")) {
     const number = found.split("\n").length - 2;
     return {
       ...base,
       kind: "blanks",
-      text: `\n[… ${number} empty lines …]\n`,
-      title: "empty lines",
+      text: `\n${t("[… {0} empty lines …]", number)}\n`,
+      title: t("empty lines"),
     };
   }
   if (found.startsWith(" ") || found.startsWith("\t"))
-    return { ...base, kind: "blanks", text: ` [… ${found.length} blanks …] `, title: "blanks" };
+    return {
+      ...base,
+      kind: "blanks",
+      text: ` ${t("[… {0} blanks …]", found.length)} `,
+      title: "blanks",
+    };
   const isWritten = found.startsWith("\\");
   const point = isWritten ? Number.parseInt(found.slice(2), 16) : (found.codePointAt(0) ?? 0);
   if (point > 0x10ffff) return null;
@@ -176,7 +188,7 @@ function kindOf(character: string): PieceKind {
 function titleOf(point: number): string {
   const hex = `U+${point.toString(16).toUpperCase().padStart(4, "0")}`;
   const name = NAMES.get(point);
-  return name === undefined ? `shows nothing (${hex})` : `${name} (${hex})`;
+  return name === undefined ? t("shows nothing ({0})", hex) : `${name} (${hex})`;
 }
 
 function codePoint(character: string): string {

@@ -2,13 +2,20 @@
  * Texts of the user interface that depend on the state. Verbs come first, without "I", as in the
  * docs.
  */
+
 import type { Compacted } from "../protocol.ts";
+import { number, t } from "./l10n.ts";
 import type { TurnEnding } from "./state.ts";
 
 /** Returns the text of a compaction, as in the transcript. */
 export function compactedWords(event: Compacted): string {
   const { layer, before, after, note } = event;
-  const words = `The conversation was compacted (${layer}): from ${grouped(before)} to ${grouped(after)} tokens`;
+  const words = t(
+    "The conversation was compacted ({0}): from {1} to {2} tokens",
+    layer,
+    grouped(before),
+    grouped(after),
+  );
   return note === "" ? words : `${words}; ${note}`;
 }
 
@@ -27,7 +34,7 @@ export function noticeWords(message: string): string {
 
 /** Returns the text of a running check of the project. */
 export function checkingWords(what: string): string {
-  return `Checking with ${what}`;
+  return t("Checking with {0}", what);
 }
 
 /**
@@ -40,26 +47,23 @@ export function endingWords(ending: TurnEnding): string {
     case "done":
       return "";
     case "cancelled":
-      return "Stopped";
+      return t("Stopped");
     case "failed":
-      return "Failed";
+      return t("Failed");
     case "limit":
-      return "Stopped at the limit of rounds";
+      return t("Stopped at the limit of rounds");
     case "repeated":
-      return "Stopped: the same call again and again";
+      return t("Stopped: the same call again and again");
     case "budget":
-      return "Stopped: the next call could pass a budget";
+      return t("Stopped: the next call could pass a budget");
     case "interrupted":
-      return "Interrupted: Indwell ended while this turn ran";
+      return t("Interrupted: Indwell ended while this turn ran");
     default:
       return ending satisfies never;
   }
 }
 
-/**
- * Formats a number like `1,234,567`, independently of the machine's locale, so that host and
- * webview do not differ.
- */
+/** Formats a number like `1,234,567`, as the language does it. */
 export function grouped(count: number): string {
-  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
+  return number(Math.round(count));
 }

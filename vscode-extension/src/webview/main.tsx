@@ -1,4 +1,5 @@
 /** Starts the panel: connects to the extension host, and draws at most once per frame. */
+import "./language.ts";
 import "./styles/main.css";
 import { render } from "preact";
 import type { ToHost } from "../shared/messages.ts";

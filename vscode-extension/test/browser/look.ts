@@ -20,6 +20,7 @@ const { values } = parseArgs({
     /** Click the first element of this selector before the picture; `hover=` only points at it. */
     click: { type: "string", multiple: true, default: [] },
     hover: { type: "string" },
+    language: { type: "string", default: "en" },
     top: { type: "boolean", default: false },
   },
 });
@@ -42,6 +43,7 @@ try {
           width,
           height: Number(values.height),
           scale: Number(values.scale),
+          language: values.language,
         });
         await panel.show(scene());
         if (values.top)
@@ -49,7 +51,10 @@ try {
         for (const selector of values.click) await panel.page.locator(selector).first().click();
         if (values.hover !== undefined) await panel.page.locator(values.hover).first().hover();
         await panel.page.waitForTimeout(150);
-        const path = join(values.out, `panel-${name}-${theme}-${width}.png`);
+        const path = join(
+          values.out,
+          `panel-${name}-${theme}-${width}${values.language === "en" ? "" : `-${values.language}`}.png`,
+        );
         await panel.page.screenshot({ path, animations: "disabled" });
         process.stdout.write(
           `${path}\n${panel.complaints.map((line) => `  ! ${line}\n`).join("")}`,

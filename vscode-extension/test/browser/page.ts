@@ -7,7 +7,7 @@ import { kindsOf } from "../../src/extension/colours/kinds.ts";
 import type { Action } from "../../src/shared/action.ts";
 import type { ToHost, ToPanel } from "../../src/shared/messages.ts";
 import type { PanelState } from "../../src/shared/state.ts";
-import { browserPath, loadPlaywright } from "../editor/packages.ts";
+import { browserPath, EXTENSION, loadPlaywright } from "../editor/packages.ts";
 import { bundleWebview, type Files } from "./bundle.ts";
 
 const ORIGIN = "http://panel.test";
@@ -27,6 +27,8 @@ export interface Opening {
   readonly scale?: number;
   /** It stays open when a test ends: for tests that run side by side. */
   readonly stays?: boolean;
+  /** The language of the texts, as VS Code names it; English if it is not set. */
+  readonly language?: string;
 }
 
 /** A panel in a page. */
@@ -97,7 +99,7 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
       await route.fulfill({
         contentType: "text/html",
         headers,
-        body: html(opening.theme ?? "dark"),
+        body: html(opening.theme ?? "dark", opening.language ?? "en"),
       });
     } else if (origin === ORIGIN && file !== undefined) {
       await route.fulfill({ contentType: mime(pathname), body: Buffer.from(file) });
@@ -205,10 +207,18 @@ async function applyTheme(page: Page, name: ThemeName): Promise<void> {
   }, background);
 }
 
-function html(name: ThemeName): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Indwell</title>
-<link rel="stylesheet" href="/webview.css"></head><body data-theme="${name}"><div id="root"></div>
+function html(name: ThemeName, language: string): string {
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>Indwell</title>
+<link rel="stylesheet" href="/webview.css"></head><body data-theme="${name}"><div id="root"${languageOf(language)}></div>
 <script nonce="${NONCE}" src="/webview.js"></script></body></html>`;
+}
+
+function languageOf(name: string): string {
+  if (name === "en") return "";
+  const path = join(EXTENSION, "l10n", `bundle.l10n.${name}.json`);
+  const bundle: unknown = JSON.parse(readFileSync(path, "utf8"));
+  const text = JSON.stringify({ name, bundle }).replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  return ` data-language="${text}"`;
 }
 
 function mime(path: string): string {

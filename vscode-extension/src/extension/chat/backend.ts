@@ -1,5 +1,7 @@
 /** The server's interface for the chat: fully typed, and easy to replace in tests. */
+
 import type { Commands, ServerRequests } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { plainSentence } from "../../shared/plain-sentence.ts";
 
 /** Cancels a request; the editor's cancellation tokens have this type. */
@@ -62,7 +64,7 @@ export function isGone(error: unknown): boolean {
 /** Returns the error as one sentence for the user. */
 export function sentenceOf(error: unknown): string {
   const words = error instanceof Error ? error.message : String(error);
-  return words.trim() === "" ? "It did not work; the log may say why." : plainSentence(words);
+  return words.trim() === "" ? t("It did not work; the log may say why.") : plainSentence(words);
 }
 
 function fieldOf(value: unknown, name: string): unknown {

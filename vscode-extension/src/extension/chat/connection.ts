@@ -1,4 +1,5 @@
 /** Converts the server's state to the form that the panel shows. Pure. */
+import { t } from "../../shared/l10n.ts";
 import type { Connection } from "../../shared/state.ts";
 import type { ServerState } from "../server/state.ts";
 
@@ -18,7 +19,10 @@ export function connectionOf(state: ServerState, now: number): Connection | null
       return null;
     case "waiting": {
       const seconds = Math.max(0, Math.ceil((state.at - now) / 1000));
-      return { kind: "restarting", reason: `The server stopped; it starts again in ${seconds} s.` };
+      return {
+        kind: "restarting",
+        reason: t("The server stopped; it starts again in {0} s.", seconds),
+      };
     }
     case "stopped":
       return { kind: "stopped", reason: state.reason, byUser: !state.crashed };

@@ -2,6 +2,7 @@
  * Builds the page of the panel, in which only shipped files may load and only one script may run.
  * Pure.
  */
+import type { Language } from "../../shared/l10n.ts";
 
 /**
  * The texts of the shipped script and styles, and the address that their files are at.
@@ -17,6 +18,8 @@ export interface PageParts {
   readonly script: string;
   readonly style: string;
   readonly nonce: string;
+  /** The language of the page's texts. */
+  readonly language: Language;
   /**
    * The state that the page draws at once, as JSON, or empty if the page waits for the first
    * message.
@@ -31,7 +34,8 @@ export interface PageParts {
  * styles are shipped.
  */
 export function pageHtml(parts: PageParts): string {
-  const { source, base, script, style, nonce, first = "", tab } = parts;
+  const { source, base, script, style, nonce, language, first = "", tab } = parts;
+  const isEnglish = language.name === "en";
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -42,7 +46,7 @@ export function pageHtml(parts: PageParts): string {
     "form-action 'none'",
   ].join("; ");
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${inTag(language.name)}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -51,7 +55,7 @@ export function pageHtml(parts: PageParts): string {
 <title>Indwell</title>
 </head>
 <body>
-<div id="root" data-page="${nonce}"${data("tab", tab ?? "")}${data("first", first)}></div>
+<div id="root" data-page="${nonce}"${data("language", isEnglish ? "" : JSON.stringify(language))}${data("tab", tab ?? "")}${data("first", first)}></div>
 <script nonce="${nonce}">${inScript(script)}</script>
 </body>
 </html>
@@ -60,8 +64,11 @@ export function pageHtml(parts: PageParts): string {
 
 function data(name: string, value: string): string {
   if (value === "") return "";
-  const quoted = value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
-  return ` data-${name}="${quoted}"`;
+  return ` data-${name}="${inTag(value)}"`;
+}
+
+function inTag(value: string): string {
+  return value.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
 /** Escapes a text so that nothing in it ends the script element or begins a comment of HTML. */

@@ -1,7 +1,9 @@
 /** Stores state across a reload of the window: session, typed text, chips, earlier prompts. */
+
 import * as v from "valibot";
 import type { Action } from "../../shared/action.ts";
 import { withDraft } from "../../shared/draft.ts";
+import { t } from "../../shared/l10n.ts";
 import { HISTORY_KEPT } from "../../shared/reduce-composer.ts";
 import type { Attachment, PanelState } from "../../shared/state.ts";
 import { type Clock, debounced } from "./clock.ts";
@@ -12,7 +14,7 @@ const MOST_PICTURES = 8_000_000;
 const SAVE_MS = 300;
 const DROPPED = {
   level: "info",
-  text: "Pictures of the draft were too large to be kept over the reload; attach them again.",
+  text: t("Pictures of the draft were too large to be kept over the reload; attach them again."),
   retry: false,
 } as const;
 

@@ -1,6 +1,8 @@
 /** Wires the chat: the view, the server, the first run. */
+
 import * as vscode from "vscode";
 import type { EventParams } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { behindWords } from "../../shared/mark-words.ts";
 import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
 import type { PanelState, Question } from "../../shared/state.ts";
@@ -23,7 +25,7 @@ import { SessionTabs, type TabParts } from "./tab/session-tabs.ts";
 import { ChatPage, ChatViewProvider, freshNonce, VIEW } from "./view.ts";
 import { vscodePorts } from "./vscode-ports.ts";
 
-const SHOW = "Show";
+const SHOW = t("Show");
 /** Milliseconds between two reports of the state. */
 const REPORT_MS = 33;
 
@@ -59,7 +61,7 @@ export function registerChat(
       else if (server.state.kind === "running") core.refresh.soon("context");
     },
   });
-  const log = (words: string): void => server.log.info(`Chat: ${words}`);
+  const log = (words: string): void => server.log.info(t("Chat: {0}", words));
   const ports = vscodePorts(context, subscriptions, terminals, log);
   const inCommon: Pick<
     Surroundings,
@@ -155,7 +157,7 @@ export function registerChat(
       const isEmpty = core.state.turns.length === 0;
       if (isEmpty && !wasEmpty) returned.fire();
       wasEmpty = isEmpty;
-      view.badge(core.state.questions.length, "Indwell asks");
+      view.badge(core.state.questions.length, t("Indwell asks"));
     });
   };
   subscriptions.push(

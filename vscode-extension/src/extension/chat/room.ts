@@ -1,4 +1,5 @@
 /** Objects shared by all handlers of the chat. */
+import { t } from "../../shared/l10n.ts";
 import type { Backend } from "./backend.ts";
 import type { Clock } from "./clock.ts";
 import type { Ports } from "./ports.ts";
@@ -21,8 +22,9 @@ export interface Room {
 }
 
 /** The message for a session that another window has open. */
-export const OPEN_ELSEWHERE =
-  "This session is open in another window. Close it there, or begin a new session.";
+export const OPEN_ELSEWHERE = t(
+  "This session is open in another window. Close it there, or begin a new session.",
+);
 
 /** Milliseconds for which a temporary message is shown. */
 const PASSING_MS = 10_000;

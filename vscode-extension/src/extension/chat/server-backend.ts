@@ -1,5 +1,7 @@
 /** Implements the chat's backend with the one server of this window. */
+
 import type { Commands, ServerRequests } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import type { Server } from "../server/server.ts";
 import { type Backend, NotRunning, type Token } from "./backend.ts";
 
@@ -30,7 +32,7 @@ export function serverBackend(server: Pick<Server, "client" | "request" | "execu
       token?: Token,
     ) => {
       if (BACKGROUND.has(method) && server.client === undefined)
-        throw new NotRunning("The server does not run.");
+        throw new NotRunning(t("The server does not run."));
       return server.request<ServerRequests[M]["result"]>(method, params, token);
     },
     execute: <C extends keyof Commands>(command: C, argument: Commands[C]["argument"]) =>

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import * as vscode from "vscode";
+import { spoken } from "../../shared/l10n.ts";
 import type { ToPanel } from "../../shared/messages.ts";
 import { pageHtml } from "./html.ts";
 
@@ -64,6 +65,7 @@ function fillWebview(
     source: webview.cspSource,
     base: String(webview.asWebviewUri(dist)),
     nonce: freshNonce(),
+    language: spoken(),
     ...(tab !== undefined && { tab }),
   });
 }

@@ -1,10 +1,12 @@
 /** Asks for a line of text in an input box, for commands, and if the panel cannot be shown. */
+
 import * as vscode from "vscode";
 import type { AskParams, AskResult } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { plainWords } from "../plain-words.ts";
 import { askForWords } from "../say.ts";
 
-const OWN_WORDS = "Answer in your own words…";
+const OWN_WORDS = t("Answer in your own words…");
 
 /** Returns the typed text, or null if the box was closed. `token` cancels the question. */
 export async function askInABox(
@@ -27,7 +29,7 @@ export async function askElsewhere(
   { prompt, placeholder, by, options }: AskParams,
   token: vscode.CancellationToken,
 ): Promise<AskResult> {
-  const question = by === "model" ? `The model asks: ${prompt}` : prompt;
+  const question = by === "model" ? t("The model asks: {0}", prompt) : prompt;
   if (options.length > 0) {
     const rows = options.map((option, chosen) => ({ label: plainWords(option), chosen }));
     const picked = await vscode.window.showQuickPick(

@@ -2,8 +2,10 @@
  * Implements "Try Without a Key": opens a made-up project in a new window, whose server uses a
  * scripted model.
  */
+
 import * as vscode from "vscode";
 import type { DemoResult } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { say } from "../say.ts";
 import type { Server } from "../server/server.ts";
 import type { ChatDoor } from "./register.ts";
@@ -55,5 +57,5 @@ async function showFault(demo: DemoResult): Promise<void> {
 }
 
 function sentence(error: unknown): string {
-  return `Indwell: ${error instanceof Error ? error.message : "The demo could not be opened"}`;
+  return `Indwell: ${error instanceof Error ? error.message : t("The demo could not be opened")}`;
 }

@@ -3,8 +3,10 @@
  * stores the key. The flow is independent of the window. A key is in memory from typing until the
  * flow closes, and never in the state.
  */
+
 import type { LoginResult, ProvidersResult } from "../../protocol.ts";
 import type { Action } from "../../shared/action.ts";
+import { t } from "../../shared/l10n.ts";
 import type { ToHost } from "../../shared/messages.ts";
 import type { FirstRunState } from "../../shared/state.ts";
 import { keepKey, type Secrets } from "../client/keys.ts";
@@ -20,8 +22,9 @@ export interface Surroundings {
  * The name by which the server knows the editor, and the reason why the editor offers no models.
  */
 const EDITOR = "vscode";
-const NO_EDITOR_MODELS =
-  "VS Code offers no models here. Sign in to GitHub Copilot, or install another extension with models, and try again.";
+const NO_EDITOR_MODELS = t(
+  "VS Code offers no models here. Sign in to GitHub Copilot, or install another extension with models, and try again.",
+);
 
 type Login = Extract<ToHost, { type: "login" }>;
 type Step = Extract<ToHost, { type: "firstRun" }>;
@@ -192,7 +195,7 @@ function hasWarnings(outcome: LoginResult): boolean {
 }
 
 function sentence(error: unknown): string {
-  return error instanceof Error ? error.message : "The server did not answer";
+  return error instanceof Error ? error.message : t("The server did not answer");
 }
 
 /** Removes a key from a text, because an error from another program might quote the request. */

@@ -2,7 +2,9 @@
  * Implements "Manage Keys": lists the origins with a key in this editor's secret storage, and
  * deletes keys.
  */
+
 import * as vscode from "vscode";
+import { t } from "../../shared/l10n.ts";
 import { forgetKey, origins, type Secrets } from "../client/keys.ts";
 import { askModal, say } from "../say.ts";
 
@@ -11,20 +13,21 @@ export async function manageKeys(secrets: Secrets): Promise<void> {
   for (;;) {
     const kept = await origins(secrets);
     if (kept.length === 0) {
-      const words =
-        "This editor keeps no keys. Keys in the system's keyring are listed by `indwell logout`.";
+      const words = t(
+        "This editor keeps no keys. Keys in the system's keyring are listed by `indwell logout`.",
+      );
       void say("info", words);
       return;
     }
     const origin = await vscode.window.showQuickPick(kept, {
-      title: "Keys that this editor keeps",
-      placeHolder: "Choose one to forget it",
+      title: t("Keys that this editor keeps"),
+      placeHolder: t("Choose one to forget it"),
     });
     if (origin === undefined) return;
     const answer = await askModal(
-      `Forget the key of ${origin}?`,
-      "The running server uses it until it is restarted.",
-      [{ title: "Forget" }],
+      t("Forget the key of {0}?", origin),
+      t("The running server uses it until it is restarted."),
+      [{ title: t("Forget") }],
     );
     if (answer !== undefined) await forgetKey(secrets, origin);
   }

@@ -2,7 +2,9 @@
  * Registers commands of the first run and of the header, which have the same effect as the panel's
  * messages.
  */
+
 import * as vscode from "vscode";
+import { t } from "../../shared/l10n.ts";
 import type { ToHost } from "../../shared/messages.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { askForWords, say } from "../say.ts";
@@ -41,12 +43,12 @@ export function registerFirstRun(
 async function rename(chat: Pick<ChatDoor, "state" | "perform">): Promise<void> {
   const { session, status } = chat.state;
   if (session === null) {
-    void say("info", "Indwell: there is no session yet.");
+    void say("info", t("Indwell: there is no session yet."));
     return;
   }
   const title = await askForWords({
-    title: "Rename the session",
-    prompt: "Empty: the beginning of the first words",
+    title: t("Rename the session"),
+    prompt: t("Empty: the beginning of the first words"),
     value: status?.title ?? "",
   });
   if (title !== undefined) await chat.perform({ type: "renameSession", session, title });

@@ -2,10 +2,12 @@
  * Finds the server's program: from the setting, in the package, or in a private environment, which
  * is created if needed.
  */
+
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import * as vscode from "vscode";
+import { t } from "../../shared/l10n.ts";
 import { showProgress } from "../say.ts";
 import { findBundle, findFrozen, whyFrozenFails } from "./bundle.ts";
 import { install, installed, madeWith, tidy } from "./install.ts";
@@ -50,7 +52,7 @@ export async function findServer(finding: Finding): Promise<Found> {
   }
   const bundle = await findBundle(shipped);
   if (bundle === undefined) {
-    throw new CannotStart("This build of the extension contains no server. Choose one.");
+    throw new CannotStart(t("This build of the extension contains no server. Choose one."));
   }
   const site = { folder: context.globalStorageUri.fsPath, platform: process.platform };
   const python = (await installed(bundle, site)) ?? (await installShowing(bundle, finding, site));
@@ -74,10 +76,10 @@ export function emptyFolder(context: vscode.ExtensionContext): string {
 function checked(path: string): string {
   const whole = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
   if (!isAbsolute(whole)) {
-    throw new CannotStart(`The setting indwell.serverPath is not an absolute path: ${path}`);
+    throw new CannotStart(t("The setting indwell.serverPath is not an absolute path: {0}", path));
   }
   if (!existsSync(whole) || !statSync(whole).isFile()) {
-    throw new CannotStart(`The setting indwell.serverPath names no file: ${path}`);
+    throw new CannotStart(t("The setting indwell.serverPath names no file: {0}", path));
   }
   return whole;
 }

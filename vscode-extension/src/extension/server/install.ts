@@ -1,8 +1,10 @@
 /** Creates the private environment of the server, completely or not at all. */
+
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { t } from "../../shared/l10n.ts";
 import type { Bundle } from "./bundle.ts";
 import { MARK, outOfUse, pythonOf, unfinishedName } from "./environment.ts";
 import { findTools } from "./find-tools.ts";
@@ -47,7 +49,7 @@ export async function installed(
 export async function install(bundle: Bundle, site: Site): Promise<string> {
   const { platform, env, signal } = site;
   await mkdir(site.folder, { recursive: true });
-  site.step("Looking for Python");
+  site.step(t("Looking for Python"));
   const found = await findTools(platform, site.home, { cwd: site.folder, env, signal });
   const tools = toolsFor(found.uv, found.python);
   if (tools.length === 0) throw new CannotStart(whyNone(found.python, platform));
@@ -55,9 +57,9 @@ export async function install(bundle: Bundle, site: Site): Promise<string> {
   for (const tool of tools) {
     reason = await tryWith(tool, bundle, site);
     if (reason === "") return pythonOf(join(site.folder, bundle.name), platform);
-    if (signal.aborted) throw new CannotStart("Installing the server was stopped.");
+    if (signal.aborted) throw new CannotStart(t("Installing the server was stopped."));
   }
-  throw new CannotStart(`The server could not be installed: ${reason}`);
+  throw new CannotStart(t("The server could not be installed: {0}", reason));
 }
 
 /**
@@ -74,7 +76,7 @@ async function tryWith(tool: Tool, bundle: Bundle, site: Site): Promise<string> 
       const ended = await runProgram(step.command, step.args, running);
       const said = `${ended.stdout}${ended.stderr}`.trim();
       if (said !== "") site.log(said);
-      if (ended.code !== 0) return `${step.title} failed. ${lastLine(ended.stderr)}`.trim();
+      if (ended.code !== 0) return t("{0} failed. {1}", step.title, lastLine(ended.stderr)).trim();
     }
     const mark = { version: bundle.version, tool: tool.kind, python: tool.python?.executable };
     await writeFile(join(unfinished, MARK), JSON.stringify(mark));

@@ -1,4 +1,5 @@
 /** Runs one process of the server behind VS Code's language client. */
+import "../language.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import {
@@ -12,6 +13,7 @@ import {
   type StaticFeature,
 } from "vscode-languageclient/node";
 import { TASK_COMMANDS } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { makePlain } from "../plain-words.ts";
 import { forServer } from "./client-configuration.ts";
 import type { Reports, Run } from "./life.ts";
@@ -88,7 +90,7 @@ export async function openClient(
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
-        reports.ended(lastLine || "The server ended by itself.");
+        reports.ended(lastLine || t("The server ended by itself."));
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     },
@@ -150,7 +152,7 @@ export async function openClient(
     return { client, version, stop };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    log.error(`The start failed: ${said}`);
+    log.error(t("The start failed: {0}", said));
     await Promise.race([silence, sleep(LAST_WORDS_MS)]);
     await stop();
     throw new Error(whyNotStarted({ lastLine, said, isLate }));

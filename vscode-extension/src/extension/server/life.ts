@@ -2,6 +2,7 @@
  * Manages the server's life: one process at a time, restarted when it ends by itself, with ordered
  * starts and stops. Independent of VS Code and of processes.
  */
+import { t } from "../../shared/l10n.ts";
 import { afterCrash, type Crashes, MOST } from "./restarts.ts";
 import type { ServerState } from "./state.ts";
 
@@ -40,8 +41,11 @@ export interface Clock {
   after(ms: number, call: () => void): () => void;
 }
 
-const STAYS_DOWN = `The server ended by itself ${MOST} times within three minutes. The log says more.`;
-const STOPPED = "The server was stopped.";
+const STAYS_DOWN = t(
+  "The server ended by itself {0} times within three minutes. The log says more.",
+  MOST,
+);
+const STOPPED = t("The server was stopped.");
 
 /** Keeps one server, or none. All methods may be called at any time, in any order. */
 export class Life<Client> {
@@ -87,7 +91,7 @@ export class Life<Client> {
 
   /** Restarts the server, whether or not it runs; earlier crashes no longer count. */
   async restart(): Promise<void> {
-    await this.#end({ kind: "starting", step: "Restarting the server" });
+    await this.#end({ kind: "starting", step: t("Restarting the server") });
     this.#crashes = [];
     await this.start();
   }
@@ -126,10 +130,10 @@ export class Life<Client> {
   }
 
   async #startNow(signal: AbortSignal): Promise<Client> {
-    if (this.#isOver) throw new CannotStart("The window is closing.");
+    if (this.#isOver) throw new CannotStart(t("The window is closing."));
     if (signal.aborted) throw new CannotStart(STOPPED);
     this.#forget();
-    this.#set({ kind: "starting", step: "Starting the server" });
+    this.#set({ kind: "starting", step: t("Starting the server") });
     let isUp = false;
     let endedWith: string | undefined;
     const reports: Reports = {

@@ -1,4 +1,5 @@
 /** Reads the lines that the server writes to stderr, with their levels. Pure. */
+import { t } from "../../shared/l10n.ts";
 
 /** Levels of the editor's log. */
 export type Level = "error" | "warn" | "info" | "debug";
@@ -45,8 +46,8 @@ export interface FailedStart {
  * because they do not help the user.
  */
 export function whyNotStarted({ lastLine, said, isLate }: FailedStart): string {
-  if (isLate) return "The server did not answer within a minute.";
-  if (lastLine !== "") return `The server did not start: ${lastLine}`;
-  if (/^Launching server/.test(said)) return "The server's program could not be run.";
-  return "The server ended while it started.";
+  if (isLate) return t("The server did not answer within a minute.");
+  if (lastLine !== "") return t("The server did not start: {0}", lastLine);
+  if (/^Launching server/.test(said)) return t("The server's program could not be run.");
+  return t("The server ended while it started.");
 }

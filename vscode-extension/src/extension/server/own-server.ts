@@ -2,8 +2,10 @@
  * Runs the server of this window: finds, starts and restarts the server, for example when the
  * folder becomes trusted.
  */
+
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
+import { t } from "../../shared/l10n.ts";
 import { keysForServer } from "../client/keys.ts";
 import { emptyFolder, type Found, findServer } from "./find-server.ts";
 import { type Launch, Life } from "./life.ts";
@@ -131,7 +133,7 @@ export class OwnServer implements Server, vscode.Disposable {
     const { log } = this;
     const found = await findServer({ context, log, env, signal, step: reports.step });
     this.program = found;
-    reports.step("Starting the server");
+    reports.step(t("Starting the server"));
     const keys = await keysForServer(context.secrets);
     // The client loads the protocol's library, so it is imported only when a server is needed.
     const { openClient } = await import("./language-client.ts");

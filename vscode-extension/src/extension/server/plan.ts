@@ -1,4 +1,5 @@
 /** The commands that create a private environment. Pure. */
+import { t } from "../../shared/l10n.ts";
 import { pythonOf } from "./environment.ts";
 import { OLDEST_MINOR, type Python } from "./python.ts";
 
@@ -36,10 +37,17 @@ export function toolsFor(uv: string | undefined, python: Python | undefined): re
  */
 export function whyNone(python: Python | undefined, platform: NodeJS.Platform): string {
   if (python === undefined) {
-    return `Python 3.${OLDEST_MINOR} or newer was not found. Install it, or uv, and retry.`;
+    return t("Python 3.{0} or newer was not found. Install it, or uv, and retry.", OLDEST_MINOR);
   }
-  const hint = platform === "linux" ? " (on Debian and Ubuntu: apt-get install python3-venv)" : "";
-  return `${python.executable} cannot make virtual environments${hint}. Install what it needs, or uv, and retry.`;
+  return platform === "linux"
+    ? t(
+        "{0} cannot make virtual environments (on Debian and Ubuntu: apt-get install python3-venv). Install what it needs, or uv, and retry.",
+        python.executable,
+      )
+    : t(
+        "{0} cannot make virtual environments. Install what it needs, or uv, and retry.",
+        python.executable,
+      );
 }
 
 /**
@@ -72,11 +80,11 @@ export function installSteps(
     }
   };
   return [
-    { title: "Making a private environment", ...make(tool, folder) },
-    { title: "Installing the packages it needs", ...pip(pinned) },
-    { title: "Installing the server", ...pip(own) },
+    { title: t("Making a private environment"), ...make(tool, folder) },
+    { title: t("Installing the packages it needs"), ...pip(pinned) },
+    { title: t("Installing the server"), ...pip(own) },
     {
-      title: "Trying the server",
+      title: t("Trying the server"),
       command: inside,
       args: ["-I", "-c", "import indwell.cli; print(indwell.__version__)"],
     },

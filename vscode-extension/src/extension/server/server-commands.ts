@@ -2,7 +2,9 @@
  * Implements commands that start, stop and choose the server, and the message about a stopped
  * server.
  */
+
 import * as vscode from "vscode";
+import { t } from "../../shared/l10n.ts";
 import { say } from "../say.ts";
 import type { Server } from "./server.ts";
 import type { ServerState } from "./state.ts";
@@ -38,10 +40,10 @@ async function quietly(work: Promise<unknown>): Promise<void> {
 
 async function sayWhyItIsDown(state: ServerState, server: Server): Promise<void> {
   if (state.kind !== "stopped" || !state.crashed) return;
-  const choose = "Choose the Server…";
-  const showLog = "Show the Log";
-  const retry = "Retry";
-  const python = "Get Python";
+  const choose = t("Choose the Server…");
+  const showLog = t("Show the Log");
+  const retry = t("Retry");
+  const python = t("Get Python");
   const offered = /Python/.test(state.reason)
     ? [retry, python, choose, showLog]
     : [retry, showLog, choose];
@@ -55,8 +57,8 @@ async function sayWhyItIsDown(state: ServerState, server: Server): Promise<void>
 /** Asks for the program and writes the user's own setting; the change restarts the server. */
 async function chooseServer(): Promise<void> {
   const chosen = await vscode.window.showOpenDialog({
-    title: "Choose the program indwell",
-    openLabel: "Choose",
+    title: t("Choose the program indwell"),
+    openLabel: t("Choose"),
     canSelectMany: false,
   });
   const path = chosen?.[0]?.fsPath;
@@ -73,18 +75,18 @@ async function writeReport(server: Server): Promise<void> {
   await quietly(server.ready());
   const program = server.program;
   if (program === undefined) {
-    await say("error", "Indwell: no server was found. Choose one, or install Indwell first.");
+    await say("error", t("Indwell: no server was found. Choose one, or install Indwell first."));
     return;
   }
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const file = await vscode.window.showSaveDialog({
-    title: "Write a report for an issue to a new file",
+    title: t("Write a report for an issue to a new file"),
     filters: { Markdown: ["md"] },
     ...(folder ? { defaultUri: vscode.Uri.joinPath(folder, "indwell-report.md") } : {}),
   });
   if (file === undefined) return;
   const terminal = vscode.window.createTerminal({
-    name: "Indwell Report",
+    name: t("Indwell Report"),
     shellPath: program.command,
     shellArgs: [...reportArguments(program.args), file.fsPath],
     ...(folder ? { cwd: folder } : {}),

@@ -1,5 +1,7 @@
 /** Starts and restarts the server automatically. */
+
 import * as vscode from "vscode";
+import { t } from "../../shared/l10n.ts";
 import { say } from "../say.ts";
 import type { Server } from "./server.ts";
 
@@ -35,10 +37,10 @@ export function startWhenWanted(server: Server): vscode.Disposable {
  */
 async function offerRestart(server: Server): Promise<void> {
   if (server.state.kind !== "running") return;
-  const restart = "Restart the Server";
+  const restart = t("Restart the Server");
   const chosen = await say(
     "info",
-    "Indwell: the folders of this window have changed. Restart the server to work in them.",
+    t("Indwell: the folders of this window have changed. Restart the server to work in them."),
     restart,
   );
   if (chosen === restart) await server.restart().catch(() => {});

@@ -2,7 +2,9 @@
  * Bars above the conversation: the server's state, restricted mode, and one sentence about a
  * failure.
  */
+
 import { useEffect, useState } from "preact/hooks";
+import { plural, t } from "../../shared/l10n.ts";
 import { visible } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
 import { Coded } from "../questions/sentence.tsx";
@@ -51,9 +53,9 @@ function ServerBar({ state, post }: Props) {
         {connection.reason !== ""
           ? connection.reason
           : isDown
-            ? "The server has stopped."
-            : "The server is starting…"}
-        {state.isRemembered && " The conversation is shown as it was before."}
+            ? t("The server has stopped.")
+            : t("The server is starting…")}
+        {state.isRemembered && ` ${t("The conversation is shown as it was before.")}`}
       </p>
       {isDown && (
         <div class="banner-actions">
@@ -62,14 +64,14 @@ function ServerBar({ state, post }: Props) {
             class="button"
             onClick={() => post({ type: "command", command: "restart" })}
           >
-            {isWanted ? "Start" : "Restart"}
+            {isWanted ? t("Start") : t("Restart")}
           </button>
           <button
             type="button"
             class="link-button"
             onClick={() => post({ type: "command", command: "showLog" })}
           >
-            Show the log
+            {t("Show the log")}
           </button>
         </div>
       )}
@@ -96,8 +98,12 @@ function TrustBar({ state, post }: Props) {
   return (
     <div class="banner one-line" role="status">
       <Icon name="shield" />
-      <p title="Reading, searching and answering work. Nothing is changed or run until you give your trust.">
-        Restricted: reading only.
+      <p
+        title={t(
+          "Reading, searching and answering work. Nothing is changed or run until you give your trust.",
+        )}
+      >
+        {t("Restricted: reading only.")}
       </p>
       <div class="banner-actions">
         <button
@@ -105,7 +111,7 @@ function TrustBar({ state, post }: Props) {
           class="link-button"
           onClick={() => post({ type: "command", command: "trust" })}
         >
-          Trust…
+          {t("Trust…")}
         </button>
       </div>
     </div>
@@ -120,10 +126,10 @@ function DemoBar({ state, post }: Props) {
   return (
     <div class="banner one-line" role="status">
       <Icon name="beaker" />
-      <p title="A made-up project: a script answers here, and never a language model.">
+      <p title={t("A made-up project: a script answers here, and never a language model.")}>
         {isConnected
-          ? "Demo: your model works in your own folders."
-          : "Demo: a script answers, no language model."}
+          ? t("Demo: your model works in your own folders.")
+          : t("Demo: a script answers, no language model.")}
       </p>
       <div class="banner-actions">
         <button
@@ -131,7 +137,7 @@ function DemoBar({ state, post }: Props) {
           class="link-button"
           onClick={() => post({ type: "command", command: isConnected ? "openFolder" : "connect" })}
         >
-          {isConnected ? "Open a folder" : "Connect a model"}
+          {isConnected ? t("Open a folder") : t("Connect a model")}
         </button>
       </div>
     </div>
@@ -141,18 +147,21 @@ function DemoBar({ state, post }: Props) {
 /** The folder's own files, which have no effect until the user decides. */
 function UndecidedBar({ undecided, post }: Pick<Props, "post"> & { readonly undecided: string }) {
   if (undecided === "") return null;
-  const words = `This folder brings ${undecided}. They have no effect on Indwell until you decide.`;
+  const words = t(
+    "This folder brings {0}. They have no effect on Indwell until you decide.",
+    undecided,
+  );
   return (
     <div class="banner one-line" role="status">
       <Icon name="shield" />
-      <p title={words}>Files left out: {undecided}.</p>
+      <p title={words}>{t("Files left out: {0}.", undecided)}</p>
       <div class="banner-actions">
         <button
           type="button"
           class="link-button"
           onClick={() => post({ type: "command", command: "trust" })}
         >
-          Decide…
+          {t("Decide…")}
         </button>
       </div>
     </div>
@@ -163,21 +172,23 @@ function UndecidedBar({ undecided, post }: Pick<Props, "post"> & { readonly unde
 function ServersBar({ state, post }: Props) {
   const names = (state.status?.unapproved ?? []).map(visible);
   if (names.length === 0 || state.connection.kind !== "ready") return null;
-  const words =
-    names.length === 1
-      ? `The MCP server ${names[0]} is not used.`
-      : `${names.length} MCP servers are not used: ${names.join(", ")}.`;
+  const words = plural(
+    names.length,
+    "The MCP server {1} is not used.",
+    "{0} MCP servers are not used: {1}.",
+    names.join(", "),
+  );
   return (
     <div class="banner one-line" role="status">
       <Icon name="shield" />
-      <p title={`${words} The project defines them, and you have not decided.`}>{words}</p>
+      <p title={`${words} ${t("The project defines them, and you have not decided.")}`}>{words}</p>
       <div class="banner-actions">
         <button
           type="button"
           class="link-button"
           onClick={() => post({ type: "command", command: "mcp" })}
         >
-          Decide…
+          {t("Decide…")}
         </button>
       </div>
     </div>
@@ -196,7 +207,7 @@ function Sentence({ state, post }: Props) {
       <div class="banner-actions">
         {banner.retry && (
           <button type="button" class="button" onClick={() => post({ type: "retry" })}>
-            Retry
+            {t("Retry")}
           </button>
         )}
         {banner.level !== "info" && (
@@ -205,15 +216,15 @@ function Sentence({ state, post }: Props) {
             class="link-button"
             onClick={() => post({ type: "command", command: "showLog" })}
           >
-            Details
+            {t("Details")}
           </button>
         )}
       </div>
       <button
         type="button"
         class="icon-button"
-        title="Close"
-        aria-label="Close this message"
+        title={t("Close")}
+        aria-label={t("Close this message")}
         onClick={() => post({ type: "closeBanner" })}
       >
         <Icon name="close" />

@@ -2,6 +2,7 @@
  * Lists background commands: one line that opens to a list, where each command has its output and a
  * stop button.
  */
+
 import { useEffect, useState } from "preact/hooks";
 import type { BackgroundCommand } from "../../protocol.ts";
 import {
@@ -10,6 +11,7 @@ import {
   isFailed,
   runningCommands,
 } from "../../shared/command-words.ts";
+import { t } from "../../shared/l10n.ts";
 import { readable } from "../conversation/output-text.ts";
 import { Icon } from "../icon.tsx";
 import { codeNodes } from "../markdown/highlight.ts";
@@ -36,7 +38,7 @@ export function CommandsLine({ state, post }: ViewProps) {
   if (commands.length === 0) return null;
   const newest = running.at(-1);
   return (
-    <section class="todo" aria-label="Background commands">
+    <section class="todo" aria-label={t("Background commands")}>
       <button type="button" class="todo-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={open ? "chevron-down" : "chevron-right"} />
         <Icon name="server-process" />
@@ -82,8 +84,8 @@ function CommandRow(props: { readonly command: BackgroundCommand; readonly post:
           <button
             type="button"
             class="icon-button"
-            title="Stop"
-            aria-label={`Stop ${words}`}
+            title={t("Stop")}
+            aria-label={t("Stop {0}", words)}
             aria-disabled={once.pressed}
             onClick={() => once.press(() => post({ type: "commands", stop: command.id }))}
           >
@@ -112,11 +114,11 @@ function Tail({ text }: { readonly text: string }) {
     element.replaceChildren(...codeNodes(shown));
     element.scrollTop = element.scrollHeight;
   }, [element, shown]);
-  if (shown === "") return <p class="muted command-silent">It has written nothing yet.</p>;
+  if (shown === "") return <p class="muted command-silent">{t("It has written nothing yet.")}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
     // biome-ignore lint/a11y/useSemanticElements: it is text of a program, so a pre
-    <pre class="output" ref={setElement} tabIndex={0} role="region" aria-label="Output" />
+    <pre class="output" ref={setElement} tabIndex={0} role="region" aria-label={t("Output")} />
   );
 }
 

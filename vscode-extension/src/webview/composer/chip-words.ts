@@ -1,6 +1,7 @@
 /** Formats the label and tooltip of a chip of the composer. Pure. */
 
 import { sizeFigure, tokenFigure } from "../../shared/figures.ts";
+import { t } from "../../shared/l10n.ts";
 import { baseName } from "../../shared/short-path.ts";
 import type { Attachment } from "../../shared/state.ts";
 import { estimatedTokens } from "./estimated-tokens.ts";
@@ -24,42 +25,46 @@ export function chipWords(attachment: Attachment): ChipWords {
       return {
         icon: attachment.id.startsWith("opened") ? "eye" : "selection",
         label: baseName(label),
-        title: `${label}\nFrom the editor, about ${tokenFigure(attachment.tokens)} tokens`,
+        title: t("{0}\nFrom the editor, about {1} tokens", label, tokenFigure(attachment.tokens)),
         press: null,
       };
     case "mention":
       return {
         icon: attachment.path.endsWith("/") ? "folder" : "file",
         label: baseName(label),
-        title: `${attachment.path}\nIts text goes along. Press to open it`,
+        title: t("{0}\nIts text goes along. Press to open it", attachment.path),
         press: attachment.path.endsWith("/") ? null : "open",
       };
     case "image":
       return {
         icon: "file-media",
         label,
-        title: `${label}\nPicture, ${sizeFigure(Math.floor(attachment.data.length * 0.75))}`,
+        title: t("{0}\nPicture, {1}", label, sizeFigure(Math.floor(attachment.data.length * 0.75))),
         press: null,
       };
     case "text":
       return {
         icon: "note",
         label,
-        title: `${label}\nAbout ${tokenFigure(estimatedTokens(attachment.text))} tokens. Press to turn it back into text`,
+        title: t(
+          "{0}\nAbout {1} tokens. Press to turn it back into text",
+          label,
+          tokenFigure(estimatedTokens(attachment.text)),
+        ),
         press: "unfold",
       };
     case "problems":
       return {
         icon: "warning",
         label,
-        title: `${label}\nThe problems that the editor reports`,
+        title: t("{0}\nThe problems that the editor reports", label),
         press: null,
       };
     case "changes":
       return {
         icon: "source-control",
         label,
-        title: `${label}\nWhat git would commit, or the changes of the tree`,
+        title: t("{0}\nWhat git would commit, or the changes of the tree", label),
         press: null,
       };
     default:

@@ -2,8 +2,10 @@
  * Draws the chips of the next prompt as one stop of the Tab key; arrows move between chips, Delete
  * removes a chip.
  */
+
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { Attachment } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
 import { chipWords } from "./chip-words.ts";
@@ -51,15 +53,15 @@ export function Chips(props: ChipsProps) {
       <button
         type="button"
         class="add-context"
-        aria-label="Add context"
-        title="Add context: choose files, symbols or problems to attach"
+        aria-label={t("Add context")}
+        title={t("Add context: choose files, symbols or problems to attach")}
         onClick={props.onAdd}
       >
         <Icon name="add" />
-        {attachments.length === 0 && <span>Add context</span>}
+        {attachments.length === 0 && <span>{t("Add context")}</span>}
       </button>
       {attachments.length > 0 && (
-        <ul class="chip-list" aria-label="Attached to the prompt" onKeyDown={onKeyDown}>
+        <ul class="chip-list" aria-label={t("Attached to the prompt")} onKeyDown={onKeyDown}>
           {attachments.map((attachment, index) => (
             <Chip
               key={attachment.id}
@@ -93,7 +95,7 @@ function Chip({ attachment, stop, onFocus, onPress, onRemove }: ChipProps) {
         class={words.press === null ? "chip-name still-chip" : "chip-name"}
         tabIndex={stop ? 0 : -1}
         title={words.title}
-        aria-label={`${words.label}. Delete removes it`}
+        aria-label={t("{0}. Delete removes it", words.label)}
         aria-keyshortcuts="Delete"
         onFocus={onFocus}
         onClick={onPress}
@@ -109,8 +111,8 @@ function Chip({ attachment, stop, onFocus, onPress, onRemove }: ChipProps) {
         type="button"
         class="chip-remove"
         tabIndex={-1}
-        title={`Remove ${words.label}`}
-        aria-label={`Remove ${words.label}`}
+        title={t("Remove {0}", words.label)}
+        aria-label={t("Remove {0}", words.label)}
         onClick={onRemove}
       >
         <Icon name="close" />

@@ -2,7 +2,9 @@
  * Draws the composer: the text, its chips and lists, the queue, and the footer with the send
  * buttons.
  */
+
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { isBusy, ownWaiting } from "../../shared/selectors.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -71,8 +73,8 @@ export function Composer({ state, post, channel }: ViewProps) {
           <button
             type="button"
             class="icon-button"
-            aria-label="Close"
-            title="Close"
+            aria-label={t("Close")}
+            title={t("Close")}
             onClick={attach.forget}
           >
             <Icon name="close" />
@@ -89,7 +91,7 @@ export function Composer({ state, post, channel }: ViewProps) {
           <CompletionList
             rows={completion.rows}
             at={completion.at}
-            label={completion.token?.what === "@" ? "Context" : "Commands"}
+            label={completion.token?.what === "@" ? t("Context") : t("Commands")}
             onChoose={(row) => choose(row, "choose")}
             onHover={completion.point}
           />
@@ -119,7 +121,7 @@ export function Composer({ state, post, channel }: ViewProps) {
         {drop.over && (
           <div class="drop-hint">
             <Icon name="attach" />
-            <span>Drop files or pictures to attach them</span>
+            <span>{t("Drop files or pictures to attach them")}</span>
           </div>
         )}
       </div>

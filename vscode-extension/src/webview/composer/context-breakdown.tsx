@@ -1,6 +1,8 @@
 /** Shows what fills the model's window, slice by slice, with actions to reduce it. */
+
 import type { ContextResult } from "../../protocol.ts";
 import { costFigure, shareFigure, tokenFigure } from "../../shared/figures.ts";
+import { t } from "../../shared/l10n.ts";
 import {
   type ContextSlice,
   cacheHitRate,
@@ -28,7 +30,7 @@ export function ContextBreakdown({ context, running, cost, onCommand }: ContextB
         <span class="muted">{roomWords(context)}</span>
       </p>
       {slices.length > 0 && (
-        <table class="slices" aria-label="Estimated tokens of the next request">
+        <table class="slices" aria-label={t("Estimated tokens of the next request")}>
           <tbody>
             {slices.map((slice) => (
               <SliceRow key={slice.name} slice={slice} largest={largest} />
@@ -50,18 +52,18 @@ export function ContextBreakdown({ context, running, cost, onCommand }: ContextB
           class="button secondary"
           data-first
           disabled={running || context.session === null}
-          title={running ? "Wait for the end of the turn" : "Compact the conversation now"}
+          title={running ? t("Wait for the end of the turn") : t("Compact the conversation now")}
           onClick={() => onCommand("compact")}
         >
-          Compact now
+          {t("Compact now")}
         </button>
         <button
           type="button"
           class="button secondary"
-          title="Show the next request, block by block"
+          title={t("Show the next request, block by block")}
           onClick={() => onCommand("explainRequest")}
         >
-          Show the request
+          {t("Show the request")}
         </button>
       </div>
     </div>
@@ -75,7 +77,11 @@ interface SliceRowProps {
 }
 
 function SliceRow({ slice, largest }: SliceRowProps) {
-  const cached = `${tokenFigure(slice.cached)} of ${tokenFigure(slice.tokens)} tokens cached`;
+  const cached = t(
+    "{0} of {1} tokens cached",
+    tokenFigure(slice.cached),
+    tokenFigure(slice.tokens),
+  );
   return (
     <tr title={cached}>
       <th scope="row">{slice.name}</th>
@@ -90,21 +96,25 @@ function SliceRow({ slice, largest }: SliceRowProps) {
         </span>
       </td>
       <td class="slice-figure">{tokenFigure(slice.tokens)}</td>
-      <td class="slice-figure">{slice.share < 0.01 ? "<1 %" : shareFigure(slice.share)}</td>
+      <td class="slice-figure">{slice.share < 0.01 ? t("<1 %") : shareFigure(slice.share)}</td>
     </tr>
   );
 }
 
 function headWords(context: ContextResult): string {
-  const used = `${tokenFigure(context.used)} tokens`;
-  if (context.budget === null) return `Next request: ${used}`;
+  const used = tokenFigure(context.used);
+  if (context.budget === null) return t("Next request: {0} tokens", used);
   const share = context.share === null ? "" : `${shareFigure(context.share)} · `;
-  return `${share}${tokenFigure(context.used)} of ${tokenFigure(context.budget)} tokens`;
+  return `${share}${t("{0} of {1} tokens", used, tokenFigure(context.budget))}`;
 }
 
 function roomWords(context: ContextResult): string {
   if (context.window === null) return context.model;
-  return `${context.model} · window ${tokenFigure(context.window)}, the rest is for the reply`;
+  return t(
+    "{0} · window {1}, the rest is for the reply",
+    context.model,
+    tokenFigure(context.window),
+  );
 }
 
 interface Fact {
@@ -124,34 +134,36 @@ function facts(
   const origins = tierRows(context.tiers);
   const all: readonly Fact[] = [
     {
-      name: "Cached (solid)",
-      value: `${tokenFigure(cached)} of ${tokenFigure(tokens)}`,
-      title: "Sent before, and in front of a cache mark: the provider may read it again for less",
+      name: t("Cached (solid)"),
+      value: t("{0} of {1}", tokenFigure(cached), tokenFigure(tokens)),
+      title: t(
+        "Sent before, and in front of a cache mark: the provider may read it again for less",
+      ),
     },
     {
-      name: "Cache hits so far",
+      name: t("Cache hits so far"),
       value: rate === null ? "" : shareFigure(rate),
-      title: "Share of this session's input that the cache served",
+      title: t("Share of this session's input that the cache served"),
     },
     {
-      name: "By origin",
+      name: t("By origin"),
       value: origins.map((row) => `${row.name} ${tokenFigure(row.tokens)}`).join(" · "),
-      title: "Text from others than you and Indwell is data for the model, not instructions",
+      title: t("Text from others than you and Indwell is data for the model, not instructions"),
     },
     {
-      name: "Window",
+      name: t("Window"),
       value: windowWords(context.parts ?? [], tokenFigure),
-      title: "An exchange is a prompt, or a reply with its results; your words are never cut",
+      title: t("An exchange is a prompt, or a reply with its results; your words are never cut"),
     },
     {
-      name: "Compaction",
+      name: t("Compaction"),
       value: headroomWords(context.headroom, tokenFigure),
-      title: "When older parts of the conversation are shortened next",
+      title: t("When older parts of the conversation are shortened next"),
     },
     {
-      name: "Cost so far",
-      value: costFigure(cost) ?? "not known",
-      title: "Of this session, with the running turn",
+      name: t("Cost so far"),
+      value: costFigure(cost) ?? t("not known"),
+      title: t("Of this session, with the running turn"),
     },
   ];
   return all.filter((fact) => fact.value !== "");

@@ -1,5 +1,7 @@
 /** Divides the model's window into a few familiar slices. Pure. */
+
 import type { BlockRow, ContextResult, WindowPartRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 
 export interface ContextSlice {
   readonly name: string;
@@ -14,37 +16,47 @@ export interface ContextSlice {
   readonly share: number;
 }
 
-const NAMES = [
-  "System prompt",
-  "Tool descriptions",
-  "Instructions",
-  "Files and editor",
-  "Tool results",
-  "Chat",
-  "Summaries",
-  "Other",
-] as const;
-type SliceName = (typeof NAMES)[number];
+const NAMES = {
+  system: t("System prompt"),
+  schemas: t("Tool descriptions"),
+  instructions: t("Instructions"),
+  files: t("Files and editor"),
+  tools: t("Tool results"),
+  chat: t("Chat"),
+  summaries: t("Summaries"),
+  other: t("Other"),
+} as const;
+type SliceName = keyof typeof NAMES;
+const ORDER: readonly SliceName[] = [
+  "system",
+  "schemas",
+  "instructions",
+  "files",
+  "tools",
+  "chat",
+  "summaries",
+  "other",
+];
 
 const OF_SOURCE: Readonly<Record<string, SliceName>> = {
-  schemas: "Tool descriptions",
-  system: "System prompt",
-  environment: "System prompt",
-  reminder: "System prompt",
-  hook: "System prompt",
-  compactor: "System prompt",
-  instructions: "Instructions",
-  skill: "Instructions",
-  ide_selection: "Files and editor",
-  ide_opened: "Files and editor",
-  mention: "Files and editor",
-  diagnostics: "Files and editor",
-  changed_file: "Files and editor",
-  tool: "Tool results",
-  user: "Chat",
-  assistant: "Chat",
-  summary: "Summaries",
-  task_card: "Summaries",
+  schemas: "schemas",
+  system: "system",
+  environment: "system",
+  reminder: "system",
+  hook: "system",
+  compactor: "system",
+  instructions: "instructions",
+  skill: "instructions",
+  ide_selection: "files",
+  ide_opened: "files",
+  mention: "files",
+  diagnostics: "files",
+  changed_file: "files",
+  tool: "tools",
+  user: "chat",
+  assistant: "chat",
+  summary: "summaries",
+  task_card: "summaries",
 };
 
 /** Returns the non-empty slices, always in the order of a request. */
@@ -58,11 +70,16 @@ export function contextSlices(
   const cached = new Map<SliceName, number>();
   for (const block of cachedBlocks(context.blocks)) add(cached, nameOf(block.source), block.tokens);
   const total = sum(tokens.values());
-  return NAMES.flatMap((name) => {
+  return ORDER.flatMap((name) => {
     const count = tokens.get(name) ?? 0;
     if (count <= 0) return [];
     return [
-      { name, tokens: count, cached: Math.min(count, cached.get(name) ?? 0), share: count / total },
+      {
+        name: NAMES[name],
+        tokens: count,
+        cached: Math.min(count, cached.get(name) ?? 0),
+        share: count / total,
+      },
     ];
   });
 }
@@ -73,9 +90,9 @@ export function tierRows(
 ): readonly { readonly name: string; readonly tokens: number }[] {
   const names: Readonly<Record<string, string>> = {
     "0": "Indwell",
-    "1": "you",
-    "2": "workspace",
-    "3": "tools",
+    "1": t("you"),
+    "2": t("workspace"),
+    "3": t("tools"),
   };
   return Object.entries(tiers).flatMap(([tier, tokens]) =>
     typeof tokens === "number" && tokens > 0 ? [{ name: names[tier] ?? tier, tokens }] : [],
@@ -83,12 +100,12 @@ export function tierRows(
 }
 
 const PARTS: ReadonlyMap<WindowPartRow["name"], string> = new Map([
-  ["card", "task card"],
-  ["words", "your earlier words"],
-  ["older", "older exchanges"],
-  ["newest", "newest exchange"],
-  ["reply", "room for the reply"],
-  ["free", "free"],
+  ["card", t("task card")],
+  ["words", t("your earlier words")],
+  ["older", t("older exchanges")],
+  ["newest", t("newest exchange")],
+  ["reply", t("room for the reply")],
+  ["free", t("free")],
 ]);
 
 /** Describes the parts of the window that the slices do not show, without empty parts. */
@@ -99,7 +116,9 @@ export function windowWords(
   const named = parts.flatMap(({ name, tokens, limit }) => {
     const label = PARTS.get(name);
     if (label === undefined || tokens <= 0) return [];
-    return [`${label} ${words(tokens)}${limit === null ? "" : ` of at most ${words(limit)}`}`];
+    const size =
+      limit === null ? words(tokens) : t("{0} of at most {1}", words(tokens), words(limit));
+    return [`${label} ${size}`];
   });
   return named.join(" · ");
 }
@@ -111,12 +130,14 @@ export function headroomWords(
 ): string {
   const nearest = headroom.toSorted((left, right) => left.at - right.at);
   const due = nearest.find((rung) => rung.left <= 0 && !rung.pays);
-  if (due !== undefined) return "with the next request";
+  if (due !== undefined) return t("with the next request");
   const now = nearest.find((rung) => rung.left <= 0);
   const next = nearest.find((rung) => rung.left > 0);
-  if (now !== undefined) return "as soon as it saves more than it costs";
+  if (now !== undefined) return t("as soon as it saves more than it costs");
   if (next === undefined) return "";
-  return `in ${words(next.left)} tokens, at ${words(next.at)}${next.pays ? ", if it pays" : ""}`;
+  return next.pays
+    ? t("in {0} tokens, at {1}, if it pays", words(next.left), words(next.at))
+    : t("in {0} tokens, at {1}", words(next.left), words(next.at));
 }
 
 /**
@@ -134,7 +155,7 @@ function cachedBlocks(blocks: readonly BlockRow[]): readonly BlockRow[] {
 }
 
 function nameOf(source: string): SliceName {
-  return OF_SOURCE[source] ?? "Other";
+  return OF_SOURCE[source] ?? "other";
 }
 
 function add(counts: Map<SliceName, number>, name: SliceName, tokens: number): void {

@@ -1,6 +1,8 @@
 /** A menu for the reasoning effort, shown only for a model that is known to reason. */
+
 import { useCallback, useRef, useState } from "preact/hooks";
 import { AUTO, effortWords } from "../../shared/effort-words.ts";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { PickerButton } from "./picker-button.tsx";
@@ -17,8 +19,8 @@ export function EffortPicker({ state, post }: Pick<ViewProps, "state" | "post">)
     <>
       <PickerButton
         anchor={anchor}
-        label={`Effort: ${chosen}`}
-        title={`How much the model thinks: ${effortWords(chosen)}`}
+        label={t("Effort: {0}", chosen)}
+        title={t("How much the model thinks: {0}", effortWords(chosen))}
         kind="menu"
         open={open}
         popup="effort-menu"
@@ -30,7 +32,7 @@ export function EffortPicker({ state, post }: Pick<ViewProps, "state" | "post">)
         <Icon name="chevron-down" />
       </PickerButton>
       {open && (
-        <Popup role="menu" id="effort-menu" label="Effort" anchor={anchor} onClose={close}>
+        <Popup role="menu" id="effort-menu" label={t("Effort")} anchor={anchor} onClose={close}>
           {[AUTO, ...efforts].map((one) => (
             <button
               key={one}

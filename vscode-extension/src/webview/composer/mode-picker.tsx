@@ -1,5 +1,7 @@
 /** A menu for the mode of prompts, with one line of explanation for each mode. */
+
 import { useCallback, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { MODES, modeIcon, modeWords } from "./mode-words.ts";
@@ -17,7 +19,7 @@ export function ModePicker({ state, post }: Pick<ViewProps, "state" | "post">) {
     <>
       <PickerButton
         anchor={anchor}
-        label={`Mode: ${mode}`}
+        label={t("Mode: {0}", mode)}
         title={`${mode}: ${modeWords(mode)}`}
         kind="menu"
         open={open}
@@ -30,7 +32,7 @@ export function ModePicker({ state, post }: Pick<ViewProps, "state" | "post">) {
         <Icon name="chevron-down" />
       </PickerButton>
       {open && (
-        <Popup role="menu" id="mode-menu" label="Mode" anchor={anchor} onClose={close}>
+        <Popup role="menu" id="mode-menu" label={t("Mode")} anchor={anchor} onClose={close}>
           {MODES.map((one) => (
             <ModeRow
               key={one}
@@ -60,8 +62,8 @@ interface ModeRowProps {
 
 function ModeRow({ mode, chosen, allowed, trusted, onChoose }: ModeRowProps) {
   const barred = trusted
-    ? "Not allowed by the settings of this folder"
-    : "Needs a folder that you trust";
+    ? t("Not allowed by the settings of this folder")
+    : t("Needs a folder that you trust");
   return (
     <button
       type="button"

@@ -1,6 +1,8 @@
 /** A menu for the model, with window, price and tools, and an entry to manage keys. */
+
 import { useCallback, useRef, useState } from "preact/hooks";
 import type { ModelRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -13,7 +15,7 @@ export function ModelPicker({ state, post }: Pick<ViewProps, "state" | "post">) 
   const anchor = useRef<HTMLButtonElement>(null);
   const close = useCallback(() => setOpen(false), []);
   const chosen = state.status?.model ?? "";
-  const name = chosen === "" ? "No model" : shortModelName(chosen);
+  const name = chosen === "" ? t("No model") : shortModelName(chosen);
   const known = state.models?.find((model) => model.name === chosen);
   const detail = known === undefined ? "" : modelWords(known);
   const command = (name: "connect" | "manageKeys") => {
@@ -25,8 +27,8 @@ export function ModelPicker({ state, post }: Pick<ViewProps, "state" | "post">) 
     <>
       <PickerButton
         anchor={anchor}
-        label={chosen === "" ? "No model. Choose one" : `Model: ${chosen}`}
-        title={[chosen, detail].filter((one) => one !== "").join("\n") || "Choose a model"}
+        label={chosen === "" ? t("No model. Choose one") : t("Model: {0}", chosen)}
+        title={[chosen, detail].filter((one) => one !== "").join("\n") || t("Choose a model")}
         kind="menu"
         open={open}
         popup="model-menu"
@@ -37,7 +39,7 @@ export function ModelPicker({ state, post }: Pick<ViewProps, "state" | "post">) 
         <Icon name="chevron-down" />
       </PickerButton>
       {open && (
-        <Popup role="menu" id="model-menu" label="Model" anchor={anchor} onClose={close}>
+        <Popup role="menu" id="model-menu" label={t("Model")} anchor={anchor} onClose={close}>
           <ModelRows
             models={state.models}
             chosen={chosen}
@@ -67,10 +69,11 @@ interface ModelRowsProps {
 function ModelRows({ models, chosen, lacking, onChoose }: ModelRowsProps) {
   if (models === null && lacking !== "")
     return <p class="menu-note">{lackingWords(lacking).sentence}</p>;
-  if (models === null) return <p class="menu-note">Asking which models there are…</p>;
-  if (models.length === 0) return <p class="menu-note">No provider says which models it has.</p>;
+  if (models === null) return <p class="menu-note">{t("Asking which models there are…")}</p>;
+  if (models.length === 0)
+    return <p class="menu-note">{t("No provider says which models it has.")}</p>;
   return (
-    <fieldset aria-label="Models" class="menu-scroll">
+    <fieldset aria-label={t("Models")} class="menu-scroll">
       {models.map((model) => (
         <button
           key={model.name}

@@ -1,6 +1,8 @@
 /** Describes a model in one line. Pure. */
+
 import type { ModelRow } from "../../protocol.ts";
 import { tokenFigure } from "../../shared/figures.ts";
+import { t } from "../../shared/l10n.ts";
 import { priceWords } from "./price-words.ts";
 
 /** The ending of the names of the editor's own models. */
@@ -12,14 +14,14 @@ const EDITORS = "@vscode";
  */
 export function modelWords(model: ModelRow): string {
   const parts: string[] = [];
-  if (model.name.endsWith(EDITORS)) parts.push("through VS Code");
-  if (model.window !== null) parts.push(`${tokenFigure(model.window)} window`);
-  if (model.input === 0 && model.output === 0) parts.push("free");
+  if (model.name.endsWith(EDITORS)) parts.push(t("through VS Code"));
+  if (model.window !== null) parts.push(t("{0} window", tokenFigure(model.window)));
+  if (model.input === 0 && model.output === 0) parts.push(t("free"));
   else if (model.input !== null && model.output !== null) {
-    parts.push(`${priceWords(model.input)} in, ${priceWords(model.output)} out per million`);
+    parts.push(t("{0} in, {1} out per million", priceWords(model.input), priceWords(model.output)));
   }
-  if (model.tools === true) parts.push("tools");
-  if (model.tools === false) parts.push("no tools");
+  if (model.tools === true) parts.push(t("tools"));
+  if (model.tools === false) parts.push(t("no tools"));
   return parts.join(" · ");
 }
 

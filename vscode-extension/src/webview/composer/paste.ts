@@ -1,4 +1,5 @@
 /** Decides how to handle a paste or a drop. Pure. */
+import { plural, t } from "../../shared/l10n.ts";
 
 /** Media types of pictures that models accept. */
 export const PICTURE_TYPES: readonly string[] = [
@@ -25,7 +26,9 @@ export function isLong(text: string): boolean {
 /** Returns the chip's label for a pasted text. */
 export function textLabel(text: string): string {
   const count = lines(text);
-  return count > 1 ? `Pasted text, ${count} lines` : `Pasted text, ${text.length} characters`;
+  return count > 1
+    ? plural(count, "Pasted text, {0} line", "Pasted text, {0} lines")
+    : plural(text.length, "Pasted text, {0} character", "Pasted text, {0} characters");
 }
 
 /**
@@ -36,15 +39,18 @@ export function pictureProblem(
   file: { readonly name: string; readonly type: string; readonly size: number },
   pictures: number,
 ): string {
-  const name = file.name === "" ? "The picture" : file.name;
+  const name = file.name === "" ? t("The picture") : file.name;
   if (!file.type.startsWith("image/")) {
-    return `${name} is not a picture. Files of the workspace go along with @ or from the explorer.`;
+    return t(
+      "{0} is not a picture. Files of the workspace go along with @ or from the explorer.",
+      name,
+    );
   }
   if (!PICTURE_TYPES.includes(file.type)) {
-    return `${name} cannot go along: models take PNG, JPEG, GIF and WebP pictures.`;
+    return t("{0} cannot go along: models take PNG, JPEG, GIF and WebP pictures.", name);
   }
-  if (file.size > LARGEST_PICTURE) return `${name} is larger than 5 MB. Attach a smaller one.`;
-  if (pictures >= MOST_PICTURES) return `A prompt takes ${MOST_PICTURES} pictures at most.`;
+  if (file.size > LARGEST_PICTURE) return t("{0} is larger than 5 MB. Attach a smaller one.", name);
+  if (pictures >= MOST_PICTURES) return t("A prompt takes {0} pictures at most.", MOST_PICTURES);
   return "";
 }
 

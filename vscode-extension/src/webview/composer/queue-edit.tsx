@@ -1,5 +1,7 @@
 /** A field that edits the text of a waiting prompt. */
+
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 
 interface QueueEditProps {
@@ -42,7 +44,7 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
         ref={box}
         class="queue-text"
         rows={1}
-        aria-label="Words of the waiting prompt. Enter saves them, Escape discards the change"
+        aria-label={t("Words of the waiting prompt. Enter saves them, Escape discards the change")}
         defaultValue={typed.current}
         onInput={(event) => {
           typed.current = event.currentTarget.value;
@@ -60,8 +62,8 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
       <button
         type="button"
         class="icon-button"
-        title="Keep"
-        aria-label="Keep the change"
+        title={t("Keep")}
+        aria-label={t("Keep the change")}
         onClick={() => end(typed.current)}
       >
         <Icon name="check" />
@@ -69,8 +71,8 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
       <button
         type="button"
         class="icon-button"
-        title="Drop the change"
-        aria-label="Drop the change"
+        title={t("Drop the change")}
+        aria-label={t("Drop the change")}
         onClick={() => end(null)}
       >
         <Icon name="close" />

@@ -2,8 +2,10 @@
  * Lists prompts that wait for the running turn, one line each, with buttons to change, move, remove
  * and hold a prompt.
  */
+
 import { useRef, useState } from "preact/hooks";
 import type { QueuedResult } from "../../protocol.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import type { PanelState } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
 import type { KeptWords } from "../kept-words.ts";
@@ -24,29 +26,29 @@ export function Queue({ queue, kept, post, onLost }: QueueProps) {
   const act = (action: "hold" | "resume") =>
     post({ type: "queue", action, id: null, to: null, text: null });
   return (
-    <section class="queue" aria-label="Waiting prompts">
+    <section class="queue" aria-label={t("Waiting prompts")}>
       <div class="queue-head">
         <span class="queue-title">
-          {waiting.length === 1 ? "1 prompt waits" : `${waiting.length} prompts wait`}
-          {held !== "" && <span class="queue-held">{` · held: ${held}`}</span>}
+          {plural(waiting.length, "{0} prompt waits", "{0} prompts wait")}
+          {held !== "" && <span class="queue-held">{` · ${t("held: {0}", held)}`}</span>}
         </span>
         {held === "" ? (
           <button
             type="button"
             class="link-button"
-            title="Hold all waiting prompts"
+            title={t("Hold all waiting prompts")}
             onClick={() => act("hold")}
           >
-            Hold
+            {t("Hold")}
           </button>
         ) : (
           <button
             type="button"
             class="link-button"
-            title="Let them begin"
+            title={t("Let them begin")}
             onClick={() => act("resume")}
           >
-            Resume
+            {t("Resume")}
           </button>
         )}
       </div>
@@ -112,7 +114,7 @@ function QueueRow({ row, index, n, kept, post, onLost }: QueueRowProps) {
       {row.attached.length > 0 && (
         <span class="figure" title={row.attached.join("\n")}>
           {`+ ${row.attached.length}`}
-          <span class="sr-only"> attached</span>
+          <span class="sr-only"> {t("attached")}</span>
         </span>
       )}
       <span class="queue-actions">
@@ -120,29 +122,29 @@ function QueueRow({ row, index, n, kept, post, onLost }: QueueRowProps) {
           ref={edit}
           type="button"
           class="icon-button"
-          title="Change"
-          aria-label={`Change: ${name}`}
+          title={t("Change")}
+          aria-label={t("Change: {0}", name)}
           onClick={() => setEditing(true)}
         >
           <Icon name="edit" />
         </button>
         <RowButton
           icon="arrow-up"
-          title="Move up"
+          title={t("Move up")}
           name={name}
           disabled={index === 0}
           onClick={() => move(index - 1)}
         />
         <RowButton
           icon="arrow-down"
-          title="Move down"
+          title={t("Move down")}
           name={name}
           disabled={index === n - 1}
           onClick={() => move(index + 1)}
         />
         <RowButton
           icon="close"
-          title="Remove"
+          title={t("Remove")}
           name={name}
           disabled={false}
           onClick={() =>

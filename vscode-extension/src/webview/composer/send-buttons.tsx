@@ -2,6 +2,7 @@
  * The buttons to send a prompt; while a turn runs, the buttons to steer the turn, to send the
  * prompt next, and to stop.
  */
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 
 export interface SendButtonsProps {
@@ -27,8 +28,8 @@ export function SendButtons(props: SendButtonsProps) {
       <button
         type="button"
         class="icon-button send"
-        aria-label="Send"
-        title={problem === "" ? `Send (${send})` : problem}
+        aria-label={t("Send")}
+        title={problem === "" ? t("Send ({0})", send) : problem}
         aria-disabled={problem !== ""}
         onClick={() => onSend("send")}
       >
@@ -39,7 +40,7 @@ export function SendButtons(props: SendButtonsProps) {
   return (
     <span class="sending">
       {!empty && (
-        <fieldset class="send-choice" aria-label="Send while the turn runs">
+        <fieldset class="send-choice" aria-label={t("Send while the turn runs")}>
           <button
             type="button"
             class="send-way"
@@ -47,28 +48,31 @@ export function SendButtons(props: SendButtonsProps) {
             title={
               steerProblem !== ""
                 ? steerProblem
-                : `Steer: the running turn hears it at its next step (${send})`
+                : t("Steer: the running turn hears it at its next step ({0})", send)
             }
             onClick={() => onSend("send")}
           >
-            Steer
+            {t("Steer")}
           </button>
           <button
             type="button"
             class="send-way"
             disabled={problem !== ""}
-            title={`Next: waits until the turn has ended (${steerProblem === "" ? next : send})`}
+            title={t(
+              "Next: waits until the turn has ended ({0})",
+              steerProblem === "" ? next : send,
+            )}
             onClick={() => onSend("sendNext")}
           >
-            Next
+            {t("Next")}
           </button>
         </fieldset>
       )}
       <button
         type="button"
         class="icon-button stop"
-        aria-label="Stop"
-        title="Stop the turn (Escape)"
+        aria-label={t("Stop")}
+        title={t("Stop the turn (Escape)")}
         onClick={onStop}
       >
         <span class="stop-sign" aria-hidden="true" />

@@ -1,5 +1,6 @@
 /** Decides whether and how text is sent. Pure. */
 
+import { t } from "../../shared/l10n.ts";
 import { MOST_WORDS } from "../../shared/messages.ts";
 import { canSteer, isBusy } from "../../shared/selectors.ts";
 import type { PanelState } from "../../shared/state.ts";
@@ -10,10 +11,10 @@ import { grouped } from "../../shared/words.ts";
  * can.
  */
 export function steerProblem(state: PanelState): string {
-  if (!canSteer(state)) return "The turn has not begun yet. Send next";
+  if (!canSteer(state)) return t("The turn has not begun yet. Send next");
   // Steering text has no attachments: only prompts can have them.
   if (state.attachments.some((one) => one.kind !== "context")) {
-    return "Words for the running turn cannot have attachments. Remove the chips, or send next";
+    return t("Words for the running turn cannot have attachments. Remove the chips, or send next");
   }
   return "";
 }
@@ -33,7 +34,11 @@ export function sendHow(state: PanelState, wished: "send" | "sendNext"): "auto" 
  */
 export function lengthProblem(text: string): string {
   if (text.length <= MOST_WORDS) return "";
-  return `A prompt takes ${grouped(MOST_WORDS)} characters at most, and this one has ${grouped(text.length)}. Shorten it, or attach a file instead`;
+  return t(
+    "A prompt takes {0} characters at most, and this one has {1}. Shorten it, or attach a file instead",
+    grouped(MOST_WORDS),
+    grouped(text.length),
+  );
 }
 
 /**
@@ -44,13 +49,13 @@ export function sendProblem(
   text: string,
 ): string {
   if (state.connection.kind !== "ready") {
-    return state.connection.reason || "The server is not ready";
+    return state.connection.reason || t("The server is not ready");
   }
-  if (text.trim() === "") return "Write something first";
+  if (text.trim() === "") return t("Write something first");
   if (lengthProblem(text) !== "") return lengthProblem(text);
   const pictures = state.attachments.some((one) => one.kind === "image");
   if (pictures && state.status?.pictures === false) {
-    return `${state.status.model} takes no pictures. Remove them, or choose another model`;
+    return t("{0} takes no pictures. Remove them, or choose another model", state.status.model);
   }
   return "";
 }

@@ -1,6 +1,8 @@
 /** The text box: a plain text area that grows with its text. */
+
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { caretLines } from "./caret-line.ts";
 import { LIST_ID, rowId } from "./completion-list.tsx";
 import type { DraftKeeper } from "./draft-keeper.ts";
@@ -114,8 +116,8 @@ export function TextBox(props: TextBoxProps) {
       ref={box}
       class="prompt-text"
       rows={1}
-      placeholder="Ask, or / for commands, @ for context"
-      aria-label="Prompt"
+      placeholder={t("Ask, or / for commands, @ for context")}
+      aria-label={t("Prompt")}
       aria-autocomplete="list"
       {...combobox(completion)}
       spellcheck={false}

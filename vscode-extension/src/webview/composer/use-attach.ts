@@ -2,7 +2,9 @@
  * Attaches pictures, pasted texts and files to the next prompt, and reports why a file cannot be
  * attached.
  */
+
 import { useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { PanelState } from "../../shared/state.ts";
 import type { Post } from "../view-props.ts";
 import { isLong, pictureProblem, textLabel } from "./paste.ts";
@@ -30,11 +32,11 @@ export function useAttach(state: PanelState, post: Post): Attach {
       return;
     }
     coming.current += 1;
-    const label = file.name === "" ? "Pasted picture" : file.name;
+    const label = file.name === "" ? t("Pasted picture") : file.name;
     try {
       post({ type: "attachImage", label, mime: file.type, data: await readBase64(file) });
     } catch {
-      setProblem(`${label} cannot be read.`);
+      setProblem(t("{0} cannot be read.", label));
     } finally {
       coming.current -= 1;
     }

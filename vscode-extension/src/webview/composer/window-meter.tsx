@@ -1,6 +1,8 @@
 /** Shows how full the model's window is: a ring with a number, which opens the breakdown. */
+
 import { useCallback, useRef, useState } from "preact/hooks";
 import { shareFigure, tokenFigure } from "../../shared/figures.ts";
+import { t } from "../../shared/l10n.ts";
 import { isBusy, sessionCost } from "../../shared/selectors.ts";
 import type { ViewProps } from "../view-props.ts";
 import { ContextBreakdown } from "./context-breakdown.tsx";
@@ -23,14 +25,19 @@ export function WindowMeter({ state, post }: Pick<ViewProps, "state" | "post">) 
   const figure = share === null ? tokenFigure(context.used) : shareFigure(share);
   const words =
     context.budget === null
-      ? `Next request: ${tokenFigure(context.used)} tokens`
-      : `Window: ${figure} full, ${tokenFigure(context.used)} of ${tokenFigure(context.budget)} tokens`;
+      ? t("Next request: {0} tokens", tokenFigure(context.used))
+      : t(
+          "Window: {0} full, {1} of {2} tokens",
+          figure,
+          tokenFigure(context.used),
+          tokenFigure(context.budget),
+        );
   return (
     <>
       <PickerButton
         anchor={anchor}
         label={words}
-        title={`${words}. Show what fills it`}
+        title={t("{0}. Show what fills it", words)}
         kind="dialog"
         open={open}
         popup="window-breakdown"
@@ -44,7 +51,7 @@ export function WindowMeter({ state, post }: Pick<ViewProps, "state" | "post">) 
         <Popup
           role="dialog"
           id="window-breakdown"
-          label="Content of the context window"
+          label={t("Content of the context window")}
           anchor={anchor}
           align="end"
           onClose={close}

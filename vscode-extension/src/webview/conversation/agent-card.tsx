@@ -1,5 +1,7 @@
 /** Shows the work of a sub-agent: its own calls, each a line that opens, and then its answer. */
+
 import type { ChangeRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { isLastEdit } from "../../shared/last-edit.ts";
 import type { ToolPart } from "../../shared/state.ts";
 import { agentFigure, going, isGoing, toolLook } from "../../shared/tool-words.ts";
@@ -51,7 +53,7 @@ export function AgentBody(props: Props) {
 /** Draws the sub-agent's answer, the only part of its text that is shown. */
 function Answer({ part, post }: Pick<Props, "part" | "post">) {
   if (part.message !== "") return <p class="tool-message">{part.message}</p>;
-  if (part.result === null) return <p class="muted">Loading …</p>;
+  if (part.result === null) return <p class="muted">{t("Loading …")}</p>;
   return <Markdown text={part.result} final post={post} />;
 }
 
@@ -59,7 +61,7 @@ function Answer({ part, post }: Pick<Props, "part" | "post">) {
 export function AgentNow({ part }: { readonly part: ToolPart }) {
   if (!isGoing(part)) return null;
   const call = going(part.inner);
-  const words = call === undefined ? "Thinking" : `${toolLook(call.name).verb} ${call.target}`;
+  const words = call === undefined ? t("Thinking") : `${toolLook(call.name).verb} ${call.target}`;
   return (
     <p class="row agent-now muted">
       <span class="agent-words" title={words}>

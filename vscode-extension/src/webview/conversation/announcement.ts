@@ -1,6 +1,7 @@
 /** The one sentence that a screen reader reads about the panel's state. Pure. */
+import { t } from "../../shared/l10n.ts";
 import { ownQuestions } from "../../shared/selectors.ts";
-import type { PanelState, Turn, TurnEnding } from "../../shared/state.ts";
+import type { PanelState, Turn } from "../../shared/state.ts";
 
 /**
  * Returns the text to announce, or an empty text while a turn runs without a question or an error,
@@ -16,19 +17,30 @@ export function announcement(state: PanelState): string {
 }
 
 function ofTurn(turn: Turn): string {
-  const how = ENDINGS[turn.ending];
-  if (how === "") return "";
+  const how = endingOf(turn);
   const why = turn.ending === "done" || turn.message === "" ? "" : ` ${turn.message}`;
-  return `Turn ${turn.number} ${how}.${why}`;
+  return how === "" ? "" : `${how}${why}`;
 }
 
-const ENDINGS: Readonly<Record<TurnEnding, string>> = {
-  running: "",
-  done: "done",
-  cancelled: "stopped",
-  failed: "failed",
-  limit: "stopped at the limit of rounds",
-  repeated: "stopped: the same call again and again",
-  budget: "stopped at the budget",
-  interrupted: "was interrupted",
-};
+function endingOf({ ending, number }: Turn): string {
+  switch (ending) {
+    case "running":
+      return "";
+    case "done":
+      return t("Turn {0} done.", number);
+    case "cancelled":
+      return t("Turn {0} stopped.", number);
+    case "failed":
+      return t("Turn {0} failed.", number);
+    case "limit":
+      return t("Turn {0} stopped at the limit of rounds.", number);
+    case "repeated":
+      return t("Turn {0} stopped: the same call again and again.", number);
+    case "budget":
+      return t("Turn {0} stopped at the budget.", number);
+    case "interrupted":
+      return t("Turn {0} was interrupted.", number);
+    default:
+      return ending satisfies never;
+  }
+}

@@ -1,5 +1,7 @@
 /** Draws the conversation of the session. */
+
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { sending } from "../../shared/selectors.ts";
 import { FindBar } from "../find/find-bar.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -85,7 +87,7 @@ export function Conversation(props: ViewProps) {
           }}
         />
       )}
-      {state.older === "loading" && <div class="older-loading">Loading earlier turns …</div>}
+      {state.older === "loading" && <div class="older-loading">{t("Loading earlier turns …")}</div>}
       <ScrollList
         rows={list.current.rows}
         changedFrom={changedFrom}

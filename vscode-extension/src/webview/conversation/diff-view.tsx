@@ -4,7 +4,7 @@
  */
 
 import { useMemo } from "preact/hooks";
-import { countFigure } from "../../shared/figures.ts";
+import { number, plural, t } from "../../shared/l10n.ts";
 import type { Span } from "../../shared/word-diff.ts";
 import { Icon } from "../icon.tsx";
 import { runs } from "../markdown/invisible.ts";
@@ -38,7 +38,7 @@ export function DiffView({ diff, verdicts, path, post }: Props) {
       {diff.groups.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
         // biome-ignore lint/a11y/useSemanticElements: a region that scrolls
-        <div class="diff-lines" tabIndex={0} role="region" aria-label={`Diff of ${path}`}>
+        <div class="diff-lines" tabIndex={0} role="region" aria-label={t("Diff of {0}", path)}>
           {diff.groups.map((group, index) => (
             <Group
               key={`${group.line}/${String(index)}`}
@@ -49,7 +49,7 @@ export function DiffView({ diff, verdicts, path, post }: Props) {
           ))}
         </div>
       )}
-      {alone !== undefined && <Verdict id={alone} words="this change" post={post} />}
+      {alone !== undefined && <Verdict id={alone} words={t("this change")} post={post} />}
       {diff.cutLines > 0 && (
         <p class="diff-note">
           <Icon name="ellipsis" />
@@ -67,8 +67,19 @@ function digits({ groups }: ReadDiff): string {
 }
 
 function cutWords(diff: ReadDiff): string {
-  const hunks = diff.cutHunks === 0 ? "" : ` in ${countFigure(diff.cutHunks, "more hunk")}`;
-  return `${countFigure(diff.cutLines, "more line")}${hunks} not shown here: open the diff`;
+  const { cutLines, cutHunks } = diff;
+  if (cutHunks === 0)
+    return plural(
+      cutLines,
+      "{0} more line not shown here: open the diff",
+      "{0} more lines not shown here: open the diff",
+    );
+  return plural(
+    cutLines,
+    "{0} more line in {1} not shown here: open the diff",
+    "{0} more lines in {1} not shown here: open the diff",
+    plural(cutHunks, "{0} more hunk", "{0} more hunks"),
+  );
 }
 
 interface GroupProps {
@@ -84,7 +95,7 @@ function Group({ group, id, post }: GroupProps) {
       {group.gap && <div class="diff-gap" />}
       <div class={group.changed ? "diff-group changed" : "diff-group"}>
         {id !== undefined && (
-          <Verdict id={id} words={`the change at line ${group.line}`} post={post} />
+          <Verdict id={id} words={t("the change at line {0}", group.line)} post={post} />
         )}
         {group.lines.map((line, index) => (
           <Line key={index} line={line} marks={marks.get(index) ?? []} />
@@ -126,7 +137,7 @@ function Line({ line, marks }: LineProps) {
         )}
         {!isLong && trailing !== "" && <span class="diff-blanks">{trailing}</span>}
         {isLong && (
-          <span class="muted"> … {(whole.length - MOST_CHARACTERS).toLocaleString("en")} more</span>
+          <span class="muted"> {t("… {0} more", number(whole.length - MOST_CHARACTERS))}</span>
         )}
       </span>
     </div>
@@ -152,7 +163,7 @@ function Runs({ text }: { readonly text: string }) {
     <>
       {runs(text, "name").map((run, index) =>
         run.hidden ? (
-          <span key={index} class="md-hidden" title="hidden character">
+          <span key={index} class="md-hidden" title={t("hidden character")}>
             {run.text}
           </span>
         ) : (
@@ -173,12 +184,12 @@ function Verdict({ id, words, post }: VerdictProps) {
   return (
     <div class="verdict-line">
       {/* biome-ignore lint/a11y/useSemanticElements: two buttons that belong together */}
-      <div class="verdict" role="group" aria-label={`Verdict on ${words}`}>
+      <div class="verdict" role="group" aria-label={t("Verdict on {0}", words)}>
         <button
           type="button"
           class="icon-button"
-          title="Accept"
-          aria-label={`Accept ${words}`}
+          title={t("Accept")}
+          aria-label={t("Accept {0}", words)}
           onClick={() => post({ type: "verdict", verdict: "accept", hunks: [id] })}
         >
           <Icon name="check" />
@@ -186,8 +197,8 @@ function Verdict({ id, words, post }: VerdictProps) {
         <button
           type="button"
           class="icon-button"
-          title="Reject"
-          aria-label={`Reject ${words}`}
+          title={t("Reject")}
+          aria-label={t("Reject {0}", words)}
           onClick={() => post({ type: "verdict", verdict: "reject", hunks: [id] })}
         >
           <Icon name="close" />

@@ -1,6 +1,7 @@
 /** Draws one row of the conversation by its kind. */
+
 import type { ChangeRow, PlanResult } from "../../protocol.ts";
-import { countFigure } from "../../shared/figures.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import { isLastEdit } from "../../shared/last-edit.ts";
 import type { Part, Turn } from "../../shared/state.ts";
 import type { Channel } from "../channel.ts";
@@ -48,8 +49,13 @@ export function DrawnRow({ row, pending, isLast, plan, toggle, cards, post, chan
       return (
         <button type="button" class="thin-line" onClick={() => toggle(row.key)}>
           <span>
-            {countFigure(row.turns.length, "turn")} left behind by a rewind ·{" "}
-            <span class="thin-line-more">show</span>
+            {plural(
+              row.turns.length,
+              "{0} turn left behind by a rewind",
+              "{0} turns left behind by a rewind",
+            )}
+            {" · "}
+            <span class="thin-line-more">{t("show")}</span>
           </span>
         </button>
       );

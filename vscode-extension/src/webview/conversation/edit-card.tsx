@@ -2,8 +2,10 @@
  * Shows a call's changes of one file: a small diff, with buttons to accept or reject each pending
  * change.
  */
+
 import { useMemo } from "preact/hooks";
 import type { ChangeRow } from "../../protocol.ts";
+import { number, t } from "../../shared/l10n.ts";
 import type { EditShown } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
 import type { Post } from "../view-props.ts";
@@ -39,14 +41,14 @@ export function EditCard({ edit, isAlone, turn, rows, post }: Props) {
           class="link-button"
           onClick={() => post({ type: "openDiff", path: edit.path, turn })}
         >
-          Open diff
+          {t("Open diff")}
         </button>
         <button
           type="button"
           class="link-button"
           onClick={() => post({ type: "openFile", target: edit.path })}
         >
-          Open file
+          {t("Open file")}
         </button>
         {rows.length > 1 && <All rows={rows} post={post} />}
       </div>
@@ -61,8 +63,8 @@ function All({ rows, post }: { readonly rows: readonly ChangeRow[]; readonly pos
       <button
         type="button"
         class="icon-button"
-        title={`Accept all ${hunks.length} changes`}
-        aria-label={`Accept all ${hunks.length} changes`}
+        title={t("Accept all {0} changes", number(hunks.length))}
+        aria-label={t("Accept all {0} changes", number(hunks.length))}
         onClick={() => post({ type: "verdict", verdict: "accept", hunks })}
       >
         <Icon name="check-all" />
@@ -70,8 +72,8 @@ function All({ rows, post }: { readonly rows: readonly ChangeRow[]; readonly pos
       <button
         type="button"
         class="icon-button"
-        title={`Reject all ${hunks.length} changes`}
-        aria-label={`Reject all ${hunks.length} changes`}
+        title={t("Reject all {0} changes", number(hunks.length))}
+        aria-label={t("Reject all {0} changes", number(hunks.length))}
         onClick={() => post({ type: "verdict", verdict: "reject", hunks })}
       >
         <Icon name="close-all" />

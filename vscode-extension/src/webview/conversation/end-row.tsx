@@ -1,7 +1,9 @@
 /** Draws the row below an ended turn: an unusual ending, the changes, and the possible actions. */
+
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
 import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
+import { t } from "../../shared/l10n.ts";
 import type { ToHost } from "../../shared/messages.ts";
 import { plainSentence } from "../../shared/plain-sentence.ts";
 import type { Turn } from "../../shared/state.ts";
@@ -35,26 +37,30 @@ export const EndRow = memo(({ turn, isLast, plan, post, channel }: Props) => {
           <span aria-hidden="true">{figures(turn)}</span>
           <span class="sr-only">{spent(turn)}</span>
         </span>
-        <div class="turn-tools" role="toolbar" aria-label={`Turn ${turn.number}`}>
+        <div class="turn-tools" role="toolbar" aria-label={t("Turn {0}", turn.number)}>
           <Tool
             icon="copy"
-            words="Copy the answer"
+            words={t("Copy the answer")}
             press={() => post({ type: "copy", text: answerOf(turn) })}
           />
           <Tool
             icon="refresh"
-            words="Retry: go back and send the same words again"
+            words={t("Retry: go back and send the same words again")}
             waits={once.pressed}
             press={() =>
               once.press(() => post({ type: "resend", turn: turn.number, text: turn.words }))
             }
           />
           {!isLast && (
-            <Tool icon="discard" words="Rewind to here" press={() => setRewinding(!isRewinding)} />
+            <Tool
+              icon="discard"
+              words={t("Rewind to here")}
+              press={() => setRewinding(!isRewinding)}
+            />
           )}
           <Tool
             icon="repo-forked"
-            words="Fork: go on from here in a new session"
+            words={t("Fork: go on from here in a new session")}
             waits={once.pressed}
             press={() => once.press(() => post({ type: "fork", turn: turn.number }))}
           />
@@ -108,8 +114,18 @@ function figures(turn: Turn): string {
 }
 
 function spent(turn: Turn): string {
-  const thinking = turn.thinking === 0 ? "" : ` (about ${tokenFigure(turn.thinking)} thinking)`;
-  const tokens = `${tokenFigure(turn.input)} tokens in (${tokenFigure(turn.cached)} cached), ${tokenFigure(turn.output)} out${thinking}`;
+  const [read, cached] = [tokenFigure(turn.input), tokenFigure(turn.cached)];
+  const written = tokenFigure(turn.output);
+  const tokens =
+    turn.thinking === 0
+      ? t("{0} tokens in ({1} cached), {2} out", read, cached, written)
+      : t(
+          "{0} tokens in ({1} cached), {2} out (about {3} thinking)",
+          read,
+          cached,
+          written,
+          tokenFigure(turn.thinking),
+        );
   return [figures(turn), tokens, turn.model].filter((one) => one !== "").join(" · ");
 }
 
@@ -130,11 +146,11 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
               <button
                 type="button"
                 class="button"
-                title="Goes on from there; nothing runs again by itself"
+                title={t("Goes on from there; nothing runs again by itself")}
                 aria-disabled={once.pressed}
                 onClick={() => once.press(() => post(continueMessage(turn)))}
               >
-                Continue
+                {t("Continue")}
               </button>
             )}
             {turn.ending === "failed" || turn.retryable ? (
@@ -144,7 +160,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
                 aria-disabled={once.pressed}
                 onClick={() => once.press(() => post({ type: "retry" }))}
               >
-                Retry now
+                {t("Retry now")}
               </button>
             ) : null}
             {turn.remedy === "key" && (
@@ -153,7 +169,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
                 class="button secondary"
                 onClick={() => post({ type: "command", command: "connect" })}
               >
-                Change key
+                {t("Change key")}
               </button>
             )}
             {isFailed && (turn.remedy === "key" || turn.remedy === "model") && (
@@ -162,7 +178,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
                 class="button secondary"
                 onClick={() => post({ type: "command", command: "chooseModel" })}
               >
-                Choose model
+                {t("Choose model")}
               </button>
             )}
             {isFailed && (
@@ -172,7 +188,7 @@ function Ending({ turn, isLast, post }: Omit<Props, "channel" | "plan">) {
                 aria-expanded={isOpen}
                 onClick={() => setOpen(!isOpen)}
               >
-                Details
+                {t("Details")}
               </button>
             )}
           </div>
@@ -203,19 +219,19 @@ function canContinue(turn: Turn): boolean {
 function continueMessage(turn: Turn): ToHost {
   return turn.ending === "interrupted"
     ? { type: "command", command: "continue" }
-    : { type: "send", text: "Continue.", how: "alone" };
+    : { type: "send", text: t("Continue."), how: "alone" };
 }
 
 function Details({ turn, post }: { readonly turn: Turn; readonly post: Post }) {
   return (
     <div class="ending-details">
-      <p>{`${endingWords(turn.ending)}. Model ${turn.model}. ${spent(turn)}`}</p>
+      <p>{t("{0}. Model {1}. {2}", endingWords(turn.ending), turn.model, spent(turn))}</p>
       <button
         type="button"
         class="link-button"
         onClick={() => post({ type: "command", command: "showLog" })}
       >
-        Show the log
+        {t("Show the log")}
       </button>
     </div>
   );
@@ -237,21 +253,23 @@ function Rewind({ turn, close, post }: RewindProps) {
     <div
       class="rewind card"
       role="group"
-      aria-label="Rewind to here"
+      aria-label={t("Rewind to here")}
       onKeyDown={(event) => {
         if (event.key === "Escape") close();
       }}
     >
-      <p>Go on from the end of this turn. Later turns are left behind and can be shown again.</p>
+      <p>
+        {t("Go on from the end of this turn. Later turns are left behind and can be shown again.")}
+      </p>
       <div class="button-row">
         <button type="button" class="button" onClick={() => rewind(false)}>
-          Rewind, keep files
+          {t("Rewind, keep files")}
         </button>
         <button type="button" class="button secondary" onClick={() => rewind(true)}>
-          Rewind files too
+          {t("Rewind files too")}
         </button>
         <button type="button" class="button secondary" onClick={close}>
-          Cancel
+          {t("Cancel")}
         </button>
       </div>
     </div>

@@ -1,5 +1,7 @@
 /** A thin line between the parts of a turn. */
+
 import { useEffect, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { LinePart } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
 import { memo } from "../memo.tsx";
@@ -13,7 +15,7 @@ export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
     case "steered":
       return (
         <div class="steered">
-          <span class="sr-only">You, meanwhile: </span>
+          <span class="sr-only">{t("You, meanwhile:")} </span>
           {part.text}
         </div>
       );
@@ -45,7 +47,9 @@ function Compacted({ text }: { readonly text: string }) {
         onClick={() => setOpen(!isOpen)}
       >
         <span>
-          Earlier part summarised · <span class="thin-line-more">{isOpen ? "hide" : "show"}</span>
+          {t("Earlier part summarised")}
+          {" · "}
+          <span class="thin-line-more">{isOpen ? t("hide") : t("show")}</span>
         </span>
       </button>
       {isOpen && <p class="thin-line-words">{text}</p>}
@@ -56,7 +60,7 @@ function Compacted({ text }: { readonly text: string }) {
 /** Counts the seconds down to the next attempt, and then says that the attempt was made. */
 function Retrying({ reason, until }: { readonly reason: string; readonly until: number }) {
   const left = useSecondsTo(until);
-  const when = left > 0 ? `trying again in ${left} s` : "tried again";
+  const when = left > 0 ? t("trying again in {0} s", left) : t("tried again");
   return <Notice icon="warning" level="warning" text={`${reason}; ${when}`} />;
 }
 

@@ -1,5 +1,7 @@
 /** Draws the user's prompt, with its attachments below. */
+
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { baseName } from "../../shared/short-path.ts";
 import type { Turn } from "../../shared/state.ts";
 import { lengthProblem } from "../composer/send-plan.ts";
@@ -65,20 +67,20 @@ const Prompt = memo((props: Props) => {
   }
   return (
     <div class="prompt">
-      <h2 class="sr-only">You</h2>
+      <h2 class="sr-only">{t("You")}</h2>
       {isTask(words, title) ? (
         <Task title={title} words={words} />
       ) : (
         <Words text={words === "" ? title : words} />
       )}
       <Along chips={chips} images={images} post={post} />
-      <div class="turn-tools" role="toolbar" aria-label={`Prompt of turn ${number}`}>
+      <div class="turn-tools" role="toolbar" aria-label={t("Prompt of turn {0}", number)}>
         {canEdit && (
           <button
             type="button"
             class="icon-button"
-            title="Edit and resend"
-            aria-label="Edit and resend"
+            title={t("Edit and resend")}
+            aria-label={t("Edit and resend")}
             onClick={() => setEditing(true)}
           >
             <Icon name="edit" />
@@ -87,8 +89,8 @@ const Prompt = memo((props: Props) => {
         <button
           type="button"
           class="icon-button"
-          title="Copy the prompt"
-          aria-label="Copy the prompt"
+          title={t("Copy the prompt")}
+          aria-label={t("Copy the prompt")}
           onClick={() => post({ type: "copy", text: words })}
         >
           <Icon name="copy" />
@@ -110,7 +112,7 @@ function Task({ title, words }: Pick<Props, "title" | "words">) {
         aria-expanded={isOpen}
         onClick={() => setOpen(!isOpen)}
       >
-        {isOpen ? "Hide the prompt" : "Show the prompt"}
+        {isOpen ? t("Hide the prompt") : t("Show the prompt")}
       </button>
       {isOpen && <div class="prompt-behind">{words}</div>}
     </div>
@@ -140,7 +142,7 @@ function Words({ text }: { readonly text: string }) {
           aria-expanded={isWhole}
           onClick={() => setWhole(!isWhole)}
         >
-          {isWhole ? "Show less" : "Show all"}
+          {isWhole ? t("Show less") : t("Show all")}
         </button>
       )}
     </div>
@@ -188,7 +190,7 @@ function Chip({ label, post }: { readonly label: string; readonly post: Post }) 
     <button
       type="button"
       class="chip"
-      title={`Open ${label}`}
+      title={t("Open {0}", label)}
       onClick={() => post({ type: "openFile", target })}
     >
       <Icon name="file" />
@@ -225,7 +227,7 @@ function EditPrompt({ words: begun, changed, resend, cancel }: EditProps) {
     <div class="prompt-edit">
       <textarea
         ref={field}
-        aria-label="Edit the prompt"
+        aria-label={t("Edit the prompt")}
         rows={Math.min(10, words.split("\n").length + 1)}
         defaultValue={words}
         onInput={(event) => changed(event.currentTarget.value)}
@@ -240,15 +242,16 @@ function EditPrompt({ words: begun, changed, resend, cancel }: EditProps) {
       />
       {problem !== "" && <p role="alert">{problem}</p>}
       <p class="muted">
-        Sending goes back to before this prompt; what came after is left behind. Files stay as they
-        are.
+        {t(
+          "Sending goes back to before this prompt; what came after is left behind. Files stay as they are.",
+        )}
       </p>
       <div class="button-row">
         <button type="button" class="button" onClick={send}>
-          Send
+          {t("Send")}
         </button>
         <button type="button" class="button secondary" onClick={cancel}>
-          Cancel
+          {t("Cancel")}
         </button>
       </div>
     </div>

@@ -1,7 +1,8 @@
 /** The scrolling part of the panel: only visible rows are in the page. */
+
 import type { ComponentChild } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
-import { countFigure } from "../../shared/figures.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import { RowLayout } from "./row-layout.ts";
 import { type Row, turnKey } from "./rows.ts";
 import { ScrollKeeper } from "./scroll-keeper.ts";
@@ -68,7 +69,7 @@ export function ScrollList(props: Props) {
         class="conversation-rows"
         data-part="scroller"
         role="region"
-        aria-label="Conversation"
+        aria-label={t("Conversation")}
         aria-busy={busy}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
         tabIndex={0}
@@ -92,12 +93,12 @@ export function ScrollList(props: Props) {
         <button
           type="button"
           class={unseen ? "to-end unseen" : "to-end"}
-          aria-label={unseen ? "Go to the new output" : "Go to the end"}
-          title={unseen ? "Go to the new output" : "Go to the end"}
+          aria-label={unseen ? t("Go to the new output") : t("Go to the end")}
+          title={unseen ? t("Go to the new output") : t("Go to the end")}
           onClick={() => keeper.toEnd()}
         >
           <span class="codicon codicon-arrow-down" aria-hidden="true" />
-          {unseen && <span>New output</span>}
+          {unseen && <span>{t("New output")}</span>}
         </button>
       )}
     </div>
@@ -128,8 +129,8 @@ function articles(rows: readonly Row[], first: number, last: number): readonly A
     while (end < last && rows[end]?.turn.number === row.turn.number) end += 1;
     const label =
       row.kind === "left"
-        ? countFigure(row.turns.length, "turn left behind", "turns left behind")
-        : `Turn ${row.turn.number}`;
+        ? plural(row.turns.length, "{0} turn left behind", "{0} turns left behind")
+        : t("Turn {0}", row.turn.number);
     found.push({ key: turnKey(row.turn), label, first: at, inside: rows.slice(at, end) });
     at = end;
   }

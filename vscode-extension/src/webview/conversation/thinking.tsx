@@ -1,6 +1,7 @@
 /** Draws the model's reasoning: one line with its seconds, which opens to the text. */
 
 import { durationFigure } from "../../shared/figures.ts";
+import { t } from "../../shared/l10n.ts";
 import type { TextPart } from "../../shared/state.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { memo } from "../memo.tsx";
@@ -24,7 +25,7 @@ export const Thinking = memo(({ cardKey, part, cards, post }: Props) => {
       openByDefault={false}
       icon={part.final ? "lightbulb" : "loading"}
       spin={!part.final}
-      verb="Thinking"
+      verb={t("Thinking")}
       target=""
       figure=""
       time={time}

@@ -1,9 +1,11 @@
 /**
  * Shows the details of a tool call: its live output, or its result once the host has fetched it.
  */
+
 import { useEffect, useRef } from "preact/hooks";
+import { number, t } from "../../shared/l10n.ts";
 import type { ToolPart } from "../../shared/state.ts";
-import { isGoing, toolLook } from "../../shared/tool-words.ts";
+import { isGoing } from "../../shared/tool-words.ts";
 import { visible } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
 import { codeNodes } from "../markdown/highlight.ts";
@@ -27,20 +29,20 @@ export function ToolDetail({ part, isInner = false, post }: Props) {
   const isEmpty = output === "" && !isRunning && part.message === "" && given === "";
   return (
     <>
-      {given !== "" && <Output text={given} isGiven follow={false} label="Arguments" />}
+      {given !== "" && <Output text={given} isGiven follow={false} label={t("Arguments")} />}
       {part.message !== "" && <p class="tool-message">{part.message}</p>}
       {part.cut > 0 && (
-        <p class="muted">{part.cut.toLocaleString("en")} characters before this are left out.</p>
+        <p class="muted">{t("{0} characters before this are left out.", number(part.cut))}</p>
       )}
-      {output !== "" && <Output text={output} follow={isRunning} label="Output" />}
+      {output !== "" && <Output text={output} follow={isRunning} label={t("Output")} />}
       {isEmpty && <p class="muted">{emptyWords(part, isInner)}</p>}
       {output !== "" && (
         <div class="tool-actions">
           <button
             type="button"
             class="icon-button"
-            title="Copy output"
-            aria-label="Copy output"
+            title={t("Copy output")}
+            aria-label={t("Copy output")}
             onClick={() => post({ type: "copy", text: output })}
           >
             <Icon name="copy" />
@@ -52,8 +54,8 @@ export function ToolDetail({ part, isInner = false, post }: Props) {
 }
 
 function emptyWords(part: ToolPart, isInner: boolean): string {
-  if (isInner) return "Only the sub-agent got its result.";
-  return part.result === null ? "Loading …" : "No output.";
+  if (isInner) return t("Only the sub-agent got its result.");
+  return part.result === null ? "Loading …" : t("No output.");
 }
 
 /**
@@ -80,7 +82,7 @@ function argumentWords(part: ToolPart): string {
   } catch {
     // A model may write arguments that are not JSON; such a text is shown unchanged.
   }
-  return toolLook(part.name).verb === "Run" ? "" : text;
+  return part.name === "bash" ? "" : text;
 }
 
 interface OutputProps {
@@ -108,7 +110,7 @@ function Output({ text, isGiven = false, follow, label }: OutputProps) {
   return (
     <>
       {shown.cut > 0 && (
-        <p class="muted">{shown.cut.toLocaleString("en")} characters before this are not shown.</p>
+        <p class="muted">{t("{0} characters before this are not shown.", number(shown.cut))}</p>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       {/* biome-ignore lint/a11y/useSemanticElements: it is text of a program, so a pre */}

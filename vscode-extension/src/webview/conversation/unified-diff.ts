@@ -1,4 +1,5 @@
 /** Parses the shown part of a unified diff, and describes changes that colours cannot show. Pure. */
+import { t } from "../../shared/l10n.ts";
 import { pairLines, type Span } from "../../shared/word-diff.ts";
 
 export interface DiffLine {
@@ -90,7 +91,7 @@ class Reader {
     } else if (!this.#inHunk) {
       this.#head(text);
     } else if (text.startsWith("\\")) {
-      this.#notes.add("The last line has no line end, before or after.");
+      this.#notes.add(t("The last line has no line end, before or after."));
     } else {
       this.#body(text);
     }
@@ -119,11 +120,15 @@ class Reader {
 
   #head(text: string): void {
     if (/^Binary files .* differ|^GIT binary patch/.test(text))
-      this.#notes.add("A binary file: its bytes are not shown.");
+      this.#notes.add(t("A binary file: its bytes are not shown."));
     const mode = /^(old|new) mode (\d+)/.exec(text);
     if (mode !== null)
-      this.#notes.add(mode[1] === "old" ? `Mode before: ${mode[2]}.` : `Mode after: ${mode[2]}.`);
-    if (text.startsWith("rename to ")) this.#notes.add(`Renamed to ${text.slice(10)}.`);
+      this.#notes.add(
+        mode[1] === "old"
+          ? t("Mode before: {0}.", mode[2] ?? "")
+          : t("Mode after: {0}.", mode[2] ?? ""),
+      );
+    if (text.startsWith("rename to ")) this.#notes.add(t("Renamed to {0}.", text.slice(10)));
   }
 
   #body(text: string): void {
@@ -154,10 +159,10 @@ function sameButFor(groups: readonly DiffGroup[]): string | null {
   const equal = (view: (text: string) => string) =>
     pairs.every(([old, fresh]) => view(old) === view(fresh));
   if (equal((text) => text.replace(/\r/g, ""))) return lineEnds(pairs);
-  if (equal((text) => text.replace(UNSEEN, ""))) return "Only invisible characters change.";
-  if (equal((text) => text.replace(BLANK, ""))) return "Only blanks change.";
+  if (equal((text) => text.replace(UNSEEN, ""))) return t("Only invisible characters change.");
+  if (equal((text) => text.replace(BLANK, ""))) return t("Only blanks change.");
   if (pairs.some(([old, fresh]) => old.replace(UNSEEN, "") === fresh.replace(UNSEEN, ""))) {
-    return "Some changes affect only invisible characters.";
+    return t("Some changes affect only invisible characters.");
   }
   return otherEnds(pairs);
 }
@@ -165,8 +170,10 @@ function sameButFor(groups: readonly DiffGroup[]): string | null {
 function lineEnds(pairs: readonly (readonly [string, string])[]): string {
   const had = pairs.some(([old]) => old.includes("\r"));
   const has = pairs.some(([, fresh]) => fresh.includes("\r"));
-  if (had === has) return "Only line ends change.";
-  return `Only line ends change: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
+  if (had === has) return t("Only line ends change.");
+  return had
+    ? t("Only line ends change: CRLF becomes LF.")
+    : t("Only line ends change: LF becomes CRLF.");
 }
 
 /**
@@ -177,7 +184,9 @@ function otherEnds(pairs: readonly (readonly [string, string])[]): string | null
   const had = both.some(([old]) => old.includes("\r"));
   const has = both.some(([, fresh]) => fresh.includes("\r"));
   if (had === has) return null;
-  return `Line ends change too: ${had ? "CRLF becomes LF" : "LF becomes CRLF"}.`;
+  return had
+    ? t("Line ends change too: CRLF becomes LF.")
+    : t("Line ends change too: LF becomes CRLF.");
 }
 
 /**

@@ -1,5 +1,7 @@
 /** Draws the empty panel: one sentence, and suggestions from the open file. */
+
 import { useEffect } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { isBusy } from "../../shared/selectors.ts";
 import type { NearModel } from "../../shared/state.ts";
@@ -13,9 +15,9 @@ export function Empty({ state, post }: ViewProps) {
   if (state.status !== null && state.status.demo !== "") return <Demo post={post} />;
   return (
     <div class="empty">
-      <p>Ask about the code, or say what to change.</p>
+      <p>{t("Ask about the code, or say what to change.")}</p>
       {state.suggestions.length > 0 && (
-        <ul aria-label="Suggestions">
+        <ul aria-label={t("Suggestions")}>
           {state.suggestions.map((one) => (
             <li key={one.title}>
               <button
@@ -43,19 +45,19 @@ type StartProps = Pick<ViewProps, "post"> & {
 function Start({ lacking, near, post }: StartProps) {
   useEffect(() => post({ type: "firstRun", step: "look" }), []);
   return (
-    <section class="empty start" aria-label="First steps">
+    <section class="empty start" aria-label={t("First steps")}>
       <Mark />
-      <p>Indwell reads, changes and runs code in this editor, and you decide what stays.</p>
+      <p>{t("Indwell reads, changes and runs code in this editor, and you decide what stays.")}</p>
       {near !== null && (
         <button
           type="button"
           class="button"
-          title={`${near.model} of ${near.title}, which runs on this machine`}
+          title={t("{0} of {1}, which runs on this machine", near.model, near.title)}
           onClick={() =>
             post({ type: "login", provider: near.url, key: "", url: null, model: near.model })
           }
         >
-          Use {near.model}
+          {t("Use {0}", near.model)}
         </button>
       )}
       <button
@@ -63,23 +65,23 @@ function Start({ lacking, near, post }: StartProps) {
         class={near === null ? "button" : "button secondary"}
         onClick={() => post({ type: "command", command: "connect" })}
       >
-        Connect a model
+        {t("Connect a model")}
       </button>
       <button
         type="button"
         class="button secondary"
-        title="Models that VS Code itself offers: no key is needed"
+        title={t("Models that VS Code itself offers: no key is needed")}
         onClick={() => post({ type: "command", command: "useEditorModels" })}
       >
-        Use Copilot’s models
+        {t("Use Copilot’s models")}
       </button>
       <button
         type="button"
         class="button secondary"
-        title="A made-up project in a new window, with scripted answers: no key and no network"
+        title={t("A made-up project in a new window, with scripted answers: no key and no network")}
         onClick={() => post({ type: "command", command: "demo" })}
       >
-        Try without a key
+        {t("Try without a key")}
       </button>
       <p class="start-lacking">{lackingWords(lacking).sentence}</p>
     </section>
@@ -89,20 +91,21 @@ function Start({ lacking, near, post }: StartProps) {
 /** The block of a demo's window. */
 function Demo({ post }: Pick<ViewProps, "post">) {
   return (
-    <section class="empty start" aria-label="Demo">
+    <section class="empty start" aria-label={t("Demo")}>
       <Mark />
       <p>
-        This is a demo. The marked function has a fault, and a script fixes it: no language model
-        answers, and nothing leaves this machine.
+        {t(
+          "This is a demo. The marked function has a fault, and a script fixes it: no language model answers, and nothing leaves this machine.",
+        )}
       </p>
       <button
         type="button"
         class="button"
         onClick={() => post({ type: "command", command: "demo" })}
       >
-        Fix this
+        {t("Fix this")}
       </button>
-      <p class="start-lacking">Then accept or reject the change in the file.</p>
+      <p class="start-lacking">{t("Then accept or reject the change in the file.")}</p>
     </section>
   );
 }

@@ -2,7 +2,9 @@
  * Finds text in the conversation: Ctrl+F opens the bar, Enter and Shift+Enter go from match to
  * match, Escape closes it.
  */
+
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { Row } from "../conversation/rows.ts";
 import { Icon } from "../icon.tsx";
 import { keepHighlights } from "./highlights.ts";
@@ -46,13 +48,13 @@ export function FindBar({ rows, hasOlder, isLoading, older, goTo, close }: Props
     show(matchingRows(rows, text).at(-1));
   };
   return (
-    <search ref={bar} class="find-bar" aria-label="Find in the conversation">
+    <search ref={bar} class="find-bar" aria-label={t("Find in the conversation")}>
       <input
         ref={field}
         class="field"
         type="text"
-        placeholder="Find"
-        aria-label="Find in the conversation"
+        placeholder={t("Find")}
+        aria-label={t("Find in the conversation")}
         value={words}
         onInput={(event) => typed(event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -66,12 +68,12 @@ export function FindBar({ rows, hasOlder, isLoading, older, goTo, close }: Props
       </span>
       {hasOlder && words !== "" && (
         <button type="button" class="link-button" disabled={isLoading} onClick={older}>
-          {isLoading ? "Loading…" : "Load earlier turns"}
+          {isLoading ? t("Loading…") : t("Load earlier turns")}
         </button>
       )}
-      <Step icon="arrow-up" words="Previous place (Enter)" press={() => step(-1)} />
-      <Step icon="arrow-down" words="Next place (Shift+Enter)" press={() => step(1)} />
-      <Step icon="close" words="Close (Escape)" press={close} />
+      <Step icon="arrow-up" words={t("Previous place (Enter)")} press={() => step(-1)} />
+      <Step icon="arrow-down" words={t("Next place (Shift+Enter)")} press={() => step(1)} />
+      <Step icon="close" words={t("Close (Escape)")} press={close} />
     </search>
   );
 }

@@ -1,4 +1,5 @@
 /** Finds rows of the conversation by their text, including rows that are not drawn. Pure. */
+import { t } from "../../shared/l10n.ts";
 import type { Row } from "../conversation/rows.ts";
 
 /**
@@ -26,9 +27,10 @@ export function stepped(current: number, count: number, by: 1 | -1): number {
  * matches.
  */
 export function countWords(current: number, count: number, hasOlder: boolean): string {
-  const where = hasOlder ? " in the turns shown" : "";
-  if (count === 0) return `No results${where}`;
-  return `${current + 1} of ${count}${where}`;
+  if (count === 0) return hasOlder ? t("No results in the turns shown") : t("No results");
+  return hasOlder
+    ? t("{0} of {1} in the turns shown", current + 1, count)
+    : t("{0} of {1}", current + 1, count);
 }
 
 /** Returns the text of the row that a user sees. */

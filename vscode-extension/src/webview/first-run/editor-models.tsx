@@ -1,5 +1,7 @@
 /** Offers the editor's own models, such as Copilot's, which need no address and no key. */
+
 import { useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { Tried } from "./first-run.tsx";
 
 /** The name by which the server knows the editor. */
@@ -16,11 +18,11 @@ export function EditorModels({ models, busy, login }: Props) {
   if (models.length === 0) return null;
   return (
     <section aria-labelledby="first-run-editor">
-      <h2 id="first-run-editor">The editor’s models</h2>
+      <h2 id="first-run-editor">{t("The editor’s models")}</h2>
       <div class="row">
         <select
           class="field"
-          aria-label="Model of VS Code"
+          aria-label={t("Model of VS Code")}
           value={model}
           onChange={(event) => setModel(event.currentTarget.value)}
         >
@@ -36,12 +38,13 @@ export function EditorModels({ models, busy, login }: Props) {
           disabled={busy}
           onClick={() => login({ provider: EDITOR, key: "", model })}
         >
-          Use
+          {t("Use")}
         </button>
       </div>
       <p class="muted">
-        No key is needed. VS Code may ask whether Indwell may use the model. Requests count against
-        your subscription.
+        {t(
+          "No key is needed. VS Code may ask whether Indwell may use the model. Requests count against your subscription.",
+        )}
       </p>
     </section>
   );

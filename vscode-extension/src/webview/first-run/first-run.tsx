@@ -2,7 +2,9 @@
  * Connects a model: shows local servers, a form for a provider with a key, and the outcome of the
  * test.
  */
+
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { lackingWords } from "../../shared/lacking-words.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -39,12 +41,12 @@ export function FirstRun({ state, post }: ViewProps) {
   return (
     <div class="first-run">
       <h1 ref={heading} tabIndex={-1}>
-        Connect a model
+        {t("Connect a model")}
       </h1>
       {lacking.sentence !== "" && <p class="muted">{lacking.sentence}</p>}
       {lacking.details !== "" && (
         <details class="muted">
-          <summary>Details</summary>
+          <summary>{t("Details")}</summary>
           {lacking.details}
         </details>
       )}
@@ -57,8 +59,8 @@ export function FirstRun({ state, post }: ViewProps) {
         <p class="first-run-busy" role="status">
           <Icon name="loading" spin />{" "}
           {tried === null || flow.providers === null
-            ? "Looking for model servers on this machine…"
-            : "Testing: the address, the key, a streamed answer, a call of a tool…"}
+            ? t("Looking for model servers on this machine…")
+            : t("Testing: the address, the key, a streamed answer, a call of a tool…")}
         </p>
       )}
       {flow.outcome !== null && (
@@ -96,7 +98,7 @@ export function FirstRun({ state, post }: ViewProps) {
           class="link-button first-run-later"
           onClick={() => post({ type: "firstRun", step: "cancel" })}
         >
-          Not now
+          {t("Not now")}
         </button>
       )}
     </div>

@@ -1,6 +1,8 @@
 /** A form for a known provider, or for another address, with a key. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { KnownRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import type { Post } from "../view-props.ts";
 import type { Tried } from "./first-run.tsx";
 
@@ -28,8 +30,8 @@ export function KeyForm({ rows, busy, login, post, alone }: Props) {
     event.preventDefault();
     const provider = row?.name ?? address.current?.value.trim() ?? "";
     const typed = key.current?.value.trim() ?? "";
-    if (provider === "") return miss("Type the address of the endpoint", address.current);
-    if (row !== undefined && typed === "") return miss("Type the key", key.current);
+    if (provider === "") return miss(t("Type the address of the endpoint"), address.current);
+    if (row !== undefined && typed === "") return miss(t("Type the key"), key.current);
     setMissing("");
     // No copy of the key stays here: neither in the field nor in the state.
     if (key.current !== null) key.current.value = "";
@@ -41,10 +43,10 @@ export function KeyForm({ rows, busy, login, post, alone }: Props) {
   };
   return (
     <section aria-labelledby="first-run-key">
-      <h2 id="first-run-key">With a key</h2>
+      <h2 id="first-run-key">{t("With a key")}</h2>
       <form class="first-run-form" autocomplete="off" onSubmit={submit}>
         <label>
-          <span>Provider</span>
+          <span>{t("Provider")}</span>
           <select
             class="field"
             value={name}
@@ -55,24 +57,24 @@ export function KeyForm({ rows, busy, login, post, alone }: Props) {
                 {one.title}
               </option>
             ))}
-            <option value={OWN}>Another address…</option>
+            <option value={OWN}>{t("Another address…")}</option>
           </select>
         </label>
         {row === undefined && (
           <label>
-            <span>Address</span>
+            <span>{t("Address")}</span>
             <input
               ref={address}
               class="field"
               type="text"
               inputMode="url"
               spellcheck={false}
-              placeholder="https://api.example.com/v1"
+              placeholder={"https://api.example.com/v1"}
             />
           </label>
         )}
         <label>
-          <span>{row === undefined ? "Key, if it wants one" : "Key"}</span>
+          <span>{row === undefined ? t("Key, if it wants one") : t("Key")}</span>
           <input ref={key} class="field" type="password" autocomplete="off" spellcheck={false} />
         </label>
         {missing !== "" && (
@@ -82,7 +84,7 @@ export function KeyForm({ rows, busy, login, post, alone }: Props) {
         )}
         <div class="row first-run-send">
           <button type="submit" class="button" disabled={busy}>
-            Test and connect
+            {t("Test and connect")}
           </button>
           {row !== undefined && row.page !== "" && (
             <button
@@ -91,14 +93,15 @@ export function KeyForm({ rows, busy, login, post, alone }: Props) {
               title={row.page}
               onClick={() => post({ type: "openLink", href: row.page })}
             >
-              Make a key
+              {t("Make a key")}
             </button>
           )}
         </div>
         <p class="muted">
-          The key is kept in this editor’s secret storage and goes to {row?.url ?? "that address"}{" "}
-          only. A variable that a shell exports is not seen by an editor that was started from the
-          desktop.
+          {t(
+            "The key is kept in this editor’s secret storage and goes to {0} only. A variable that a shell exports is not seen by an editor that was started from the desktop.",
+            row?.url ?? t("that address"),
+          )}
         </p>
       </form>
     </section>

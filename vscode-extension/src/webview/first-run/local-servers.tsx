@@ -1,6 +1,8 @@
 /** Lists model servers that run on this machine, each with its models. */
+
 import { useState } from "preact/hooks";
 import type { LocalRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import { sentenceCase } from "../questions/sentence.tsx";
 import type { Tried } from "./first-run.tsx";
@@ -16,14 +18,16 @@ export function LocalServers({ rows, busy, login, refresh }: Props) {
   return (
     <section aria-labelledby="first-run-local">
       <div class="row first-run-head">
-        <h2 id="first-run-local">On this machine</h2>
+        <h2 id="first-run-local">{t("On this machine")}</h2>
         <button type="button" class="link-button" disabled={busy} onClick={refresh}>
-          Look again
+          {t("Look again")}
         </button>
       </div>
       {rows.length === 0 && (
         <p class="muted">
-          No model server answers. Start Ollama, LM Studio, llama.cpp or vLLM, then look again.
+          {t(
+            "No model server answers. Start Ollama, LM Studio, llama.cpp or vLLM, then look again.",
+          )}
         </p>
       )}
       {rows.map((row) => (
@@ -49,7 +53,7 @@ function Local({ row, busy, login }: { readonly row: LocalRow } & Pick<Props, "b
         <div class="row">
           <select
             class="field"
-            aria-label={`Model of ${row.title}`}
+            aria-label={t("Model of {0}", row.title)}
             value={model}
             onChange={(event) => setModel(event.currentTarget.value)}
           >
@@ -65,7 +69,7 @@ function Local({ row, busy, login }: { readonly row: LocalRow } & Pick<Props, "b
             disabled={busy}
             onClick={() => login({ provider: row.url, key: "", model })}
           >
-            Use
+            {t("Use")}
           </button>
         </div>
       )}

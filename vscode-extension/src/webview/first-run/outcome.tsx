@@ -1,6 +1,8 @@
 /** Shows the steps of a test with advice, and lets the user choose if there are several models. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LoginResult, StepRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import { sentenceCase } from "../questions/sentence.tsx";
 import type { Post } from "../view-props.ts";
@@ -21,7 +23,7 @@ export function Outcome({ outcome, named, choose, post }: Props) {
   const isQuestion = (step: StepRow) => asks && !named && step.name === "models";
   const steps = outcome.steps.filter((step) => !(isQuestion(step) && step.state === "fail"));
   return (
-    <section class="card first-run-outcome" aria-label="How the test went">
+    <section class="card first-run-outcome" aria-label={t("How the test went")}>
       <ul aria-live="polite">
         {steps.map((step) => (
           <li key={`${step.name}${step.sentence}`} class={`step ${step.state}`}>
@@ -47,7 +49,7 @@ export function Outcome({ outcome, named, choose, post }: Props) {
           class="button"
           onClick={() => post({ type: "firstRun", step: "cancel" })}
         >
-          Go on with {outcome.model}
+          {t("Go on with {0}", outcome.model)}
         </button>
       )}
     </section>
@@ -75,7 +77,7 @@ function ModelChoice({
     >
       <select
         class="field"
-        aria-label="Model"
+        aria-label={t("Model")}
         value={model}
         onChange={(event) => setModel(event.currentTarget.value)}
       >
@@ -86,7 +88,7 @@ function ModelChoice({
         ))}
       </select>
       <button ref={use} type="submit" class="button">
-        Use
+        {t("Use")}
       </button>
     </form>
   );
@@ -100,8 +102,8 @@ const ICONS: Readonly<Record<StepRow["state"], string>> = {
 };
 
 const WORDS: Readonly<Record<StepRow["state"], string>> = {
-  ok: "Works",
-  warn: "Note",
-  fail: "Fails",
-  skipped: "Not tried",
+  ok: t("Works"),
+  warn: t("Note"),
+  fail: t("Fails"),
+  skipped: t("Not tried"),
 };

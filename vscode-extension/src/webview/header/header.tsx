@@ -2,7 +2,9 @@
  * The title of the session, which a click or F2 renames. New, history and more are in the view's
  * own toolbar.
  */
+
 import { useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { titleOf } from "../../shared/selectors.ts";
 import type { ViewProps } from "../view-props.ts";
 import { TitleField } from "./title-field.tsx";
@@ -35,7 +37,7 @@ export function Header({ state, post }: ViewProps) {
             ref={button}
             type="button"
             class="header-title"
-            title={`${title}\nRename (F2)`}
+            title={t("{0}\nRename (F2)", title)}
             onClick={() => setRenaming(true)}
             onKeyDown={(event) => event.key === "F2" && setRenaming(true)}
           >

@@ -1,7 +1,9 @@
 /**
  * A field for a session's title: Enter or leaving the field saves the title, Escape discards it.
  */
+
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 
 interface Props {
   readonly title: string;
@@ -28,7 +30,7 @@ export function TitleField({ title, done }: Props) {
       class="field"
       type="text"
       maxLength={200}
-      aria-label="Title of the session"
+      aria-label={t("Title of the session")}
       defaultValue={title}
       onBlur={(event) => end(event.currentTarget.value.trim())}
       onKeyDown={(event) => {

@@ -1,4 +1,5 @@
 /** Draws blocks into an element. A final block is drawn once and never changed. */
+import { t } from "../../shared/l10n.ts";
 import type { Post } from "../view-props.ts";
 import type { BlockStream, StreamBlock } from "./block-stream.ts";
 import { CodeView } from "./code-view.ts";
@@ -89,7 +90,7 @@ function finish(root: HTMLElement, post: Post): void {
   for (const table of root.querySelectorAll<HTMLElement>(".md-table")) {
     table.tabIndex = 0;
     table.setAttribute("role", "region");
-    table.setAttribute("aria-label", "Table");
+    table.setAttribute("aria-label", t("Table"));
   }
   for (const pre of root.querySelectorAll<HTMLElement>("pre[data-language]")) {
     const code = pre.firstElementChild;

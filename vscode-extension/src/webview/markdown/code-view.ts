@@ -2,6 +2,7 @@
  * Draws a block of code with its buttons. The block grows while the model writes, and is coloured
  * when it is complete.
  */
+import { number, t } from "../../shared/l10n.ts";
 import { visible } from "../../shared/visible.ts";
 import type { Post } from "../view-props.ts";
 import { type Fence, readFence } from "./fence.ts";
@@ -59,7 +60,7 @@ export class CodeView {
     const folds = lines > FOLD_LINES;
     this.#more.hidden = !folds;
     this.root.classList.toggle("folded", folds && !this.#open);
-    const words = this.#open ? "Show less" : `Show all ${lines.toLocaleString("en")} lines`;
+    const words = this.#open ? t("Show less") : t("Show all {0} lines", number(lines));
     if (this.#more.textContent !== words) this.#more.textContent = words;
     this.#more.setAttribute("aria-expanded", String(this.#open));
     // While the model writes the code, the box shows the end of the code and keeps its height.
@@ -77,10 +78,10 @@ export class CodeView {
     const bar = document.createElement("div");
     bar.className = "code-bar";
     bar.setAttribute("role", "toolbar");
-    bar.setAttribute("aria-label", "Code");
+    bar.setAttribute("aria-label", t("Code"));
     bar.append(
-      button("copy", "Copy code", () => post({ type: "copy", text: this.#whole })),
-      button("insert", "Insert at the cursor", () =>
+      button("copy", t("Copy code"), () => post({ type: "copy", text: this.#whole })),
+      button("insert", t("Insert at the cursor"), () =>
         post({ type: "insertCode", text: this.#whole }),
       ),
       button("git-pull-request-create", applyWords(this.#fence.target), () =>
@@ -93,7 +94,7 @@ export class CodeView {
 
 /** Returns the button's label, which contains the file that the model named. */
 function applyWords(target: string | null): string {
-  return target === null ? "Apply as an edit" : `Apply as an edit of ${visible(target)}`;
+  return target === null ? t("Apply as an edit") : t("Apply as an edit of {0}", visible(target));
 }
 
 function button(icon: string, words: string, press: () => void): HTMLElement {
@@ -110,8 +111,9 @@ function button(icon: string, words: string, press: () => void): HTMLElement {
 }
 
 function label(fence: Fence): string {
-  const kind = fence.language === "" ? "Code" : `Code, ${fence.language}`;
-  return fence.target === null ? kind : `${kind}, for ${fence.target}`;
+  const { language, target } = fence;
+  if (target === null) return language === "" ? t("Code") : t("Code, {0}", language);
+  return language === "" ? t("Code, for {0}", target) : t("Code, {0}, for {1}", language, target);
 }
 
 function lineCount(text: string): number {

@@ -2,7 +2,9 @@
  * Colours complete code as the editor does, through the extension host, which has the editor's
  * grammars and theme.
  */
+
 import { type CodeStyle, type Coloured, LONGEST_COLOURED } from "../../shared/coloured.ts";
+import { t } from "../../shared/l10n.ts";
 import type { Post } from "../view-props.ts";
 import { runs } from "./invisible.ts";
 
@@ -136,7 +138,7 @@ export function codeNodes(text: string): readonly Node[] {
     if (!run.hidden) return document.createTextNode(run.text);
     const span = document.createElement("span");
     span.className = "md-hidden";
-    span.title = "hidden character";
+    span.title = t("hidden character");
     span.textContent = run.text;
     return span;
   });

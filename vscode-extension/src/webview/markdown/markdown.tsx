@@ -1,6 +1,7 @@
 /** Draws the model's text as it arrives. */
+
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { countFigure } from "../../shared/figures.ts";
+import { plural } from "../../shared/l10n.ts";
 import { memo } from "../memo.tsx";
 import type { Post } from "../view-props.ts";
 import { BlockStream } from "./block-stream.ts";
@@ -40,7 +41,11 @@ export const Markdown = memo(({ text, final, post }: Props) => {
       />
       {left > 0 && (
         <button type="button" class="link-button" onClick={() => setMost(most + DRAWN_AT_ONCE)}>
-          Show the rest ({countFigure(left, "more character")})
+          {plural(
+            left,
+            "Show the rest ({0} more character)",
+            "Show the rest ({0} more characters)",
+          )}
         </button>
       )}
     </>

@@ -2,7 +2,9 @@
  * Converts Markdown to HTML text, one top-level block at a time; HTML in the source stays text. The
  * result must still be sanitised.
  */
+
 import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
+import { t } from "../../shared/l10n.ts";
 import { fileReference } from "./file-reference.ts";
 import { runs, type Strictness } from "./invisible.ts";
 import { linkTarget } from "./link-target.ts";
@@ -60,7 +62,7 @@ function escaped(text: string, strictness: Strictness): string {
     .map((run) => {
       const inner = md.utils.escapeHtml(run.text);
       return run.hidden
-        ? `<span class="md-hidden" title="hidden character">${inner}</span>`
+        ? `<span class="md-hidden" title="${md.utils.escapeHtml(t("hidden character"))}">${inner}</span>`
         : inner;
     })
     .join("");

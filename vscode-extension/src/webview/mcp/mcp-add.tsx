@@ -1,5 +1,7 @@
 /** The form for a new MCP server; it accepts the names of variables, but no secrets. */
+
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { EMPTY_FORM, formProblems, type McpForm } from "../../shared/mcp-page.ts";
 import type { Post } from "../view-props.ts";
 
@@ -41,7 +43,7 @@ export function McpAdd({ isBusy, post, close }: Props) {
     <form
       ref={element}
       class="mcp-add card"
-      aria-label="Add a server"
+      aria-label={t("Add a server")}
       onSubmit={(event) => {
         event.preventDefault();
         setTried(true);
@@ -51,51 +53,52 @@ export function McpAdd({ isBusy, post, close }: Props) {
         else if (!isBusy) post({ type: "mcpAdd", form });
       }}
     >
-      <h2>Add a server to your settings</h2>
-      {field("name", "Name", "Small letters, digits and “-”", "files")}
+      <h2>{t("Add a server to your settings")}</h2>
+      {field("name", t("Name"), t("Small letters, digits and “-”"), "files")}
       <fieldset class="mcp-kinds">
-        <legend>Kind</legend>
-        {kind("program", "A program on this machine")}
-        {kind("address", "A service at an address")}
+        <legend>{t("Kind")}</legend>
+        {kind("program", t("A program on this machine"))}
+        {kind("address", t("A service at an address"))}
       </fieldset>
       {form.kind === "program" ? (
         <>
           {field(
             "line",
-            "Command line",
-            "The program and its arguments",
+            t("Command line"),
+            t("The program and its arguments"),
             "npx -y @modelcontextprotocol/server-filesystem .",
           )}
           {field(
             "variables",
-            "Your variables that it gets",
-            "Names only; it gets no others",
+            t("Your variables that it gets"),
+            t("Names only; it gets no others"),
             "GITHUB_TOKEN",
           )}
-          {field("hosts", "Hosts that it may reach", "None if empty", "api.github.com")}
+          {field("hosts", t("Hosts that it may reach"), t("None if empty"), "api.github.com")}
         </>
       ) : (
         <>
-          {field("url", "Address", "Begins with https://", "https://docs.example/mcp")}
-          {field("header", "Header", "If it wants a token, and no sign-in", "Authorization")}
+          {field("url", t("Address"), t("Begins with https://"), "https://docs.example/mcp")}
+          {field("header", t("Header"), t("If it wants a token, and no sign-in"), "Authorization")}
           {field(
             "headerVariable",
-            "Variable with the header’s value",
-            "Its name only",
+            t("Variable with the header’s value"),
+            t("Its name only"),
             "DOCS_TOKEN",
           )}
         </>
       )}
       <p class="muted">
-        The settings are a plain file: a key belongs into a variable of your system, and only the
-        variable’s name here.
+        {t(
+          "The settings are a plain file: a key belongs into a variable of your system, and only the variable’s name here.",
+        )}
       </p>
       <div class="button-row">
         <button type="submit" class="button" aria-disabled={isBusy}>
-          Add
+          {t("Add")}
         </button>
         <button type="button" class="button secondary" onClick={close}>
-          Cancel
+          {t("Cancel")}
         </button>
       </div>
     </form>

@@ -2,7 +2,9 @@
  * Shows MCP servers in place of the conversation: state, tools and permissions, and a form for a
  * new server.
  */
+
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import { Coded } from "../questions/sentence.tsx";
 import type { ViewProps } from "../view-props.ts";
@@ -33,13 +35,13 @@ export function McpPageView({ state, post }: ViewProps) {
     >
       <div class="row mcp-head">
         <h1 ref={title} tabIndex={-1}>
-          MCP servers
+          {t("MCP servers")}
         </h1>
         <button
           type="button"
           class="icon-button"
-          title="Look again"
-          aria-label="Look again"
+          title={t("Look again")}
+          aria-label={t("Look again")}
           onClick={() => post({ type: "mcp", action: "open" })}
         >
           <Icon name="refresh" />
@@ -47,16 +49,17 @@ export function McpPageView({ state, post }: ViewProps) {
         <button
           type="button"
           class="icon-button"
-          title="Back to the conversation (Escape)"
-          aria-label="Back to the conversation"
+          title={t("Back to the conversation (Escape)")}
+          aria-label={t("Back to the conversation")}
           onClick={() => post({ type: "mcp", action: "close" })}
         >
           <Icon name="close" />
         </button>
       </div>
       <p class="muted">
-        Programs and services that give the model more tools. Indwell asks before each call, unless
-        a rule or an earlier answer of yours allows it.
+        {t(
+          "Programs and services that give the model more tools. Indwell asks before each call, unless a rule or an earlier answer of yours allows it.",
+        )}
       </p>
       {page.busy !== "" && (
         <p class="row mcp-busy" role="status">
@@ -67,7 +70,7 @@ export function McpPageView({ state, post }: ViewProps) {
             class="link-button"
             onClick={() => post({ type: "mcp", action: "cancel" })}
           >
-            Cancel
+            {t("Cancel")}
           </button>
         </p>
       )}
@@ -88,27 +91,27 @@ export function McpPageView({ state, post }: ViewProps) {
         </p>
       ))}
       {page.servers.length > 0 ? (
-        <ul class="mcp-servers" aria-label="Servers">
+        <ul class="mcp-servers" aria-label={t("Servers")}>
           {page.servers.map((server) => (
             <McpServer key={`${server.source} ${server.name}`} server={server} post={post} />
           ))}
         </ul>
       ) : (
-        page.busy === "" && <p>No server is set up in this folder or in your settings.</p>
+        page.busy === "" && <p>{t("No server is set up in this folder or in your settings.")}</p>
       )}
       {isAdding ? (
         <McpAdd post={post} isBusy={page.busy !== ""} close={() => setAdding(false)} />
       ) : (
         <div class="button-row">
           <button type="button" class="button" onClick={() => setAdding(true)}>
-            Add a server…
+            {t("Add a server…")}
           </button>
           <button
             type="button"
             class="link-button"
             onClick={() => post({ type: "command", command: "showLog" })}
           >
-            Show Indwell’s log
+            {t("Show Indwell’s log")}
           </button>
         </div>
       )}

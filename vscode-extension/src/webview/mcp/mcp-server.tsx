@@ -1,7 +1,8 @@
 /** Shows one MCP server: its state, its actions, and its tools while it runs. */
+
 import { useState } from "preact/hooks";
 import type { McpRow } from "../../protocol.ts";
-import { countFigure } from "../../shared/figures.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import { stateWords } from "../../shared/mcp-page.ts";
 import { visible } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
@@ -47,7 +48,7 @@ export function McpServer({ server, post }: Props) {
             onClick={() => setOpen(!isOpen)}
           >
             <Icon name={isOpen ? "chevron-down" : "chevron-right"} />
-            {countFigure(server.tools ?? server.offers.length, "tool")}
+            {plural(server.tools ?? server.offers.length, "{0} tool", "{0} tools")}
           </button>
         )}
         <Actions server={server} post={post} />
@@ -66,7 +67,7 @@ function Actions({ server, post }: Props) {
     <>
       {isUndecided && (
         <button type="button" class="button" onClick={act("approve")}>
-          Decide…
+          {t("Decide…")}
         </button>
       )}
       {standing === "usable" && server.remote && state !== "ready" && (
@@ -75,32 +76,32 @@ function Actions({ server, post }: Props) {
           class={state === "needs login" ? "button" : "button secondary"}
           onClick={act("login")}
         >
-          Sign in…
+          {t("Sign in…")}
         </button>
       )}
       {standing === "usable" && state !== "idle" && (
         <button type="button" class="button secondary" onClick={act("restart")}>
-          Start again
+          {t("Start again")}
         </button>
       )}
       {standing === "usable" && state !== "idle" && (
         <button
           type="button"
           class="button secondary"
-          aria-label={`Show log of ${visible(name)}`}
+          aria-label={t("Show log of {0}", visible(name))}
           onClick={act("log")}
         >
-          Show log
+          {t("Show log")}
         </button>
       )}
       {server.own && (
         <button
           type="button"
           class="button secondary"
-          aria-label={`Remove ${visible(name)}`}
+          aria-label={t("Remove {0}", visible(name))}
           onClick={act("remove")}
         >
-          Remove…
+          {t("Remove…")}
         </button>
       )}
     </>
@@ -111,7 +112,7 @@ function Offers({ server }: { readonly server: McpRow }) {
   const hidden = (server.tools ?? 0) - server.offers.length;
   return (
     <>
-      <ul class="mcp-tools" aria-label="Tools">
+      <ul class="mcp-tools" aria-label={t("Tools")}>
         {server.offers.map((tool) => (
           <li key={tool.name}>
             <div class="row">
@@ -122,14 +123,14 @@ function Offers({ server }: { readonly server: McpRow }) {
             </div>
             {tool.description !== "" && <p class="muted">{visible(tool.description)}</p>}
             {tool.claims.length > 0 && (
-              <p class="muted">The server says: {visible(tool.claims.join(", "))}</p>
+              <p class="muted">{t("The server says: {0}", visible(tool.claims.join(", ")))}</p>
             )}
           </li>
         ))}
       </ul>
-      {hidden > 0 && <p class="muted">{countFigure(hidden, "more tool")}</p>}
+      {hidden > 0 && <p class="muted">{plural(hidden, "{0} more tool", "{0} more tools")}</p>}
       {[...server.prompts, ...server.resources].length > 0 && (
-        <ul class="mcp-tools" aria-label="Prompts and resources">
+        <ul class="mcp-tools" aria-label={t("Prompts and resources")}>
           {[...server.prompts, ...server.resources].map((offer) => (
             <li key={offer.text}>
               <code title={visible(offer.text)}>{visible(offer.text)}</code>
@@ -142,7 +143,11 @@ function Offers({ server }: { readonly server: McpRow }) {
   );
 }
 
-const PERMISSIONS = { ask: "asks", allow: "allowed by a rule", deny: "denied by a rule" } as const;
+const PERMISSIONS = {
+  ask: t("asks"),
+  allow: t("allowed by a rule"),
+  deny: t("denied by a rule"),
+} as const;
 
 function isBad({ standing, state }: McpRow): boolean {
   return standing === "usable" && (state === "failed" || state === "closed");

@@ -2,7 +2,9 @@
  * Shows pending changes, which the user has not accepted or rejected yet: one line that opens to a
  * list of files.
  */
+
 import { useEffect, useState } from "preact/hooks";
+import { plural, t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { type PendingFile, pendingFiles } from "./pending-files.ts";
@@ -17,9 +19,9 @@ export function PendingBar({ state, post }: ViewProps) {
   const [open, setOpen] = useState(false);
   const { total, files, added, removed, rows, undo } = state.pending;
   if (total === 0) return undo === "" ? null : <LastVerdict undo={undo} post={post} />;
-  const words = files === 1 ? "1 file" : `${files} files`;
+  const words = plural(files, "{0} file", "{0} files");
   return (
-    <section class="pending" aria-label="Pending changes">
+    <section class="pending" aria-label={t("Pending changes")}>
       <div class="pending-line">
         <button
           type="button"
@@ -37,23 +39,23 @@ export function PendingBar({ state, post }: ViewProps) {
             class="link-button"
             onClick={() => post({ type: "command", command: "review" })}
           >
-            Review
+            {t("Review")}
           </button>
           <button
             type="button"
             class="link-button"
-            title="Accept all pending changes"
+            title={t("Accept all pending changes")}
             onClick={() => post({ type: "command", command: "acceptAll" })}
           >
-            Accept
+            {t("Accept")}
           </button>
           <button
             type="button"
             class="link-button"
-            title="Reject all pending changes"
+            title={t("Reject all pending changes")}
             onClick={() => post({ type: "command", command: "rejectAll" })}
           >
-            Reject
+            {t("Reject")}
           </button>
         </span>
       </div>
@@ -77,7 +79,7 @@ function LastVerdict({ undo, post }: { readonly undo: string } & Pick<ViewProps,
   }, [undo]);
   if (past === undo) return null;
   return (
-    <section class="pending" aria-label="Last verdict">
+    <section class="pending" aria-label={t("Last verdict")}>
       <div class="pending-line">
         <span class="muted pending-last">{`${undo[0]?.toUpperCase() ?? ""}${undo.slice(1)}`}</span>
         <span class="pending-actions">
@@ -86,7 +88,7 @@ function LastVerdict({ undo, post }: { readonly undo: string } & Pick<ViewProps,
             class="link-button"
             onClick={() => post({ type: "command", command: "undoVerdict" })}
           >
-            Undo
+            {t("Undo")}
           </button>
         </span>
       </div>
@@ -99,8 +101,8 @@ function Undo({ undo, post }: { readonly undo: string } & Pick<ViewProps, "post"
     <button
       type="button"
       class="icon-button"
-      title={`Undo the last verdict: ${undo}`}
-      aria-label="Undo the last verdict"
+      title={t("Undo the last verdict: {0}", undo)}
+      aria-label={t("Undo the last verdict")}
       onClick={() => post({ type: "command", command: "undoVerdict" })}
     >
       <Icon name="discard" />
@@ -116,7 +118,7 @@ function FileRow({ file, post }: { readonly file: PendingFile } & Pick<ViewProps
       <button
         type="button"
         class="pending-name"
-        title={`Open the changes of ${file.path}`}
+        title={t("Open the changes of {0}", file.path)}
         onClick={() => post({ type: "openDiff", path: file.path, turn: null })}
       >
         <span>{name}</span>
@@ -127,8 +129,8 @@ function FileRow({ file, post }: { readonly file: PendingFile } & Pick<ViewProps
       <button
         type="button"
         class="icon-button"
-        title="Accept the changes of this file"
-        aria-label={`Accept the changes of ${file.path}`}
+        title={t("Accept the changes of this file")}
+        aria-label={t("Accept the changes of {0}", file.path)}
         onClick={() => post({ type: "verdict", verdict: "accept", hunks: file.ids })}
       >
         <Icon name="check" />
@@ -136,8 +138,8 @@ function FileRow({ file, post }: { readonly file: PendingFile } & Pick<ViewProps
       <button
         type="button"
         class="icon-button"
-        title="Reject the changes of this file"
-        aria-label={`Reject the changes of ${file.path}`}
+        title={t("Reject the changes of this file")}
+        aria-label={t("Reject the changes of {0}", file.path)}
         onClick={() => post({ type: "verdict", verdict: "reject", hunks: file.ids })}
       >
         <Icon name="close" />

@@ -1,6 +1,8 @@
 /** Shows a proposed plan below its turn, with the buttons for a decision. */
+
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import type { Channel } from "../channel.ts";
 import { usePressOnce } from "../press-once.ts";
 import type { Post } from "../view-props.ts";
@@ -23,7 +25,7 @@ export function PlanCard({ plan, post, channel }: Props) {
     });
   return (
     // biome-ignore lint/a11y/useSemanticElements: buttons that belong to one question
-    <div class="plan card" role="group" aria-label="Plan">
+    <div class="plan card" role="group" aria-label={t("Plan")}>
       <PlanText text={plan.text} post={post} />
       {isRejecting ? (
         <RejectForm
@@ -39,27 +41,27 @@ export function PlanCard({ plan, post, channel }: Props) {
             type="button"
             class="button"
             aria-disabled={once.pressed}
-            title="Carry the plan out, in the earlier mode"
+            title={t("Carry the plan out, in the earlier mode")}
             onClick={() => say("approve", null)}
           >
-            Approve
+            {t("Approve")}
           </button>
           <button
             type="button"
             class="button secondary"
-            title="Open the plan as a document. Its text is what you approve"
+            title={t("Open the plan as a document. Its text is what you approve")}
             onClick={() => post({ type: "plan", action: "open", text: null, words: null })}
           >
-            Edit
+            {t("Edit")}
           </button>
           <button
             type="button"
             class="button secondary"
             aria-disabled={once.pressed}
-            title="Say what should be different"
+            title={t("Say what should be different")}
             onClick={() => setRejecting(true)}
           >
-            Reject…
+            {t("Reject…")}
           </button>
         </div>
       )}

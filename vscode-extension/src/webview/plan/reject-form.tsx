@@ -1,5 +1,7 @@
 /** A form for an optional comment on a rejected plan. */
+
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { KeptWords } from "../kept-words.ts";
 
 interface Props {
@@ -38,8 +40,8 @@ export function RejectForm({ kept, draft, waits, reject, close }: Props) {
         class="field"
         type="text"
         value={text}
-        aria-label="What should be different"
-        placeholder="What should be different? (optional)"
+        aria-label={t("What should be different")}
+        placeholder={t("What should be different? (optional)")}
         onInput={(event) => {
           setText(event.currentTarget.value);
           kept.keepDraft(draft, event.currentTarget.value);
@@ -47,10 +49,10 @@ export function RejectForm({ kept, draft, waits, reject, close }: Props) {
       />
       <div class="button-row">
         <button type="submit" class="button" aria-disabled={waits}>
-          Reject
+          {t("Reject")}
         </button>
         <button type="button" class="button secondary" onClick={back}>
-          Back
+          {t("Back")}
         </button>
       </div>
     </form>

@@ -2,8 +2,10 @@
  * Draws what a permission question says besides its text: where the command would run, why Indwell
  * asks, and the model's reason.
  */
+
 import { useMemo } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { visible, visibleText, warnings } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
 import { diffWords } from "./diff-words.ts";
@@ -19,7 +21,7 @@ export function AskedBy({ agent }: { readonly agent: string }) {
     <p class="asked-agent">
       <Icon name="robot" />
       <span>
-        <span class="muted">Its task:</span> {visible(agent.replace(/^[^:]*: /, ""))}
+        <span class="muted">{t("Its task:")}</span> {visible(agent.replace(/^[^:]*: /, ""))}
       </span>
     </p>
   );
@@ -53,7 +55,7 @@ export function Because({ asked }: { readonly asked: PermissionParams }) {
   const parts = useMemo(() => leftToSay(asked), [asked]);
   if (parts.length === 0) return null;
   return (
-    <ul class="asked-because" aria-label="Because of">
+    <ul class="asked-because" aria-label={t("Because of")}>
       {parts.map((one) => (
         <li key={one.part}>
           <code>{visible(one.part)}</code>
@@ -72,13 +74,13 @@ export function Place({ asked }: { readonly asked: PermissionParams }) {
     <p class="asked-place">
       {asked.cwd !== "" && (
         <span>
-          in <code>{visible(asked.cwd)}</code>
+          {t("in")} <code>{visible(asked.cwd)}</code>
         </span>
       )}
       {asked.sandbox !== "" && (
         <span class={isUnheld ? "asked-unheld" : ""}>
           <Icon name={isUnheld ? "warning" : "shield"} />{" "}
-          {isUnheld ? "not sandboxed" : visible(held(asked))}
+          {isUnheld ? t("not sandboxed") : visible(held(asked))}
         </span>
       )}
     </p>
@@ -94,31 +96,41 @@ export function Beyond({ asked }: { readonly asked: PermissionParams }) {
   const isSaid = asked.more === "outside the sandbox" && asked.sandbox !== "";
   const more = isSaid && !asked.wanted ? "" : asked.more;
   if (more === "" && asked.why === "") return null;
-  const span = asked.rule === "" ? ", for this one call" : "";
+  const isOnce = asked.rule === "";
   return (
     <div class={asked.wanted ? "asked-beyond wanted" : "asked-beyond"}>
       {more !== "" && (
         <p>
           <Icon name={asked.wanted ? "warning" : "unlock"} />{" "}
           {isSaid ? (
-            `The model itself requests this${span}`
+            isOnce ? (
+              t("The model itself requests this, for this one call")
+            ) : (
+              t("The model itself requests this")
+            )
           ) : (
             <>
-              {asked.wanted ? "The model requests more access" : `A yes allows${span}`}:{" "}
-              <strong>{visible(more)}</strong>
-              {asked.wanted && span}
+              {beyondWords(asked.wanted, isOnce)} <strong>{visible(more)}</strong>
             </>
           )}
         </p>
       )}
       {asked.why !== "" && (
         <figure class="asked-said">
-          <figcaption class="muted">The model’s own words for it:</figcaption>
+          <figcaption class="muted">{t("The model’s own words for it:")}</figcaption>
           <blockquote>{visible(asked.why)}</blockquote>
         </figure>
       )}
     </div>
   );
+}
+
+function beyondWords(isWanted: boolean, isOnce: boolean): string {
+  if (isWanted)
+    return isOnce
+      ? t("The model requests more access, for this one call:")
+      : t("The model requests more access:");
+  return isOnce ? t("A yes allows, for this one call:") : t("A yes allows:");
 }
 
 /**

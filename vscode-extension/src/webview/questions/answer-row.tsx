@@ -2,7 +2,9 @@
  * The buttons of a permission question: No comes first; Always shows the rule that would be stored,
  * and asks once more.
  */
+
 import type { RefObject } from "preact";
+import { t } from "../../shared/l10n.ts";
 import type { Offer } from "./answers.ts";
 import { Early } from "./early.tsx";
 
@@ -37,9 +39,9 @@ export function AnswerRow({ offers, armed, early, sent, no, give }: Props) {
       ))}
       {blocked !== "" && <span class="muted answers-why">{blocked}</span>}
       <div class="muted answers-hint">
-        <span class="hint-outside">Shift+Tab leads here; then {keys}</span>
+        <span class="hint-outside">{t("Shift+Tab leads here; then {0}", keys)}</span>
         <span class="hint-inside">
-          {armed || sent ? `Keys: ${keys}` : "Ready for keys in a moment"}
+          {armed || sent ? t("Keys: {0}", keys) : t("Ready for keys in a moment")}
         </span>
         <Early words={sent ? "" : early} />
       </div>

@@ -1,5 +1,7 @@
 /** Lists the answers that a question offers, and why an answer is blocked. Pure. */
+
 import type { PermissionParams } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 
 export type Yes = "once" | "session" | "always";
 
@@ -35,22 +37,22 @@ export function offers(asked: PermissionParams, ready: Readiness): readonly Offe
   const unseen = ready.seen
     ? ready.factsSeen
       ? ""
-      : "Scroll to the end of the question first"
-    : "Look at all of the text first";
-  const none = ready.chosen !== null && ready.chosen.length === 0 ? "No part is chosen" : "";
+      : t("Scroll to the end of the question first")
+    : t("Look at all of the text first");
+  const none = ready.chosen !== null && ready.chosen.length === 0 ? t("No part is chosen") : "";
   const part =
     ready.chosen !== null && ready.chosen.length < asked.hunks.length
-      ? "A part of an edit is allowed for once only"
+      ? t("A part of an edit is allowed for once only")
       : "";
   const once: readonly Offer[] = [
-    { answer: "no", label: "No", key: "N", blocked: "" },
-    { answer: "once", label: "Once", key: "O", blocked: unseen || none },
+    { answer: "no", label: t("No"), key: "N", blocked: "" },
+    { answer: "once", label: t("Once"), key: "O", blocked: unseen || none },
   ];
   if (asked.rule === "") return once;
   return [
     ...once,
-    { answer: "session", label: "This session", key: "S", blocked: unseen || none || part },
-    { answer: "always", label: "Always…", key: "A", blocked: unseen || none || part },
+    { answer: "session", label: t("This session"), key: "S", blocked: unseen || none || part },
+    { answer: "always", label: t("Always…"), key: "A", blocked: unseen || none || part },
   ];
 }
 

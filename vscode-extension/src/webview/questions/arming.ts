@@ -2,6 +2,7 @@
  * Delays answers to a question that appears while the user types.
  * Pure: times are milliseconds of one clock, passed by the caller.
  */
+import { t } from "../../shared/l10n.ts";
 
 /**
  * An answer counts only after this many milliseconds without a key, and this long after the
@@ -47,8 +48,9 @@ export function lettersIn(arming: Arming, focusAt: number, at: number): number {
 
 /** Returns the message about an answer that came too early; `key` is empty for a click. */
 export function earlyWords(key: string): string {
-  const what = key === "" ? "The click" : key;
-  return `${what} came too early and answered nothing. ${key === "" ? "Click" : `Press ${key}`} again.`;
+  return key === ""
+    ? t("The click came too early and answered nothing. Click again.")
+    : t("{0} came too early and answered nothing. Press {0} again.", key);
 }
 
 /** Keys that move or press, and therefore do not count as typing. */

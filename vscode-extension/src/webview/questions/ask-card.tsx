@@ -2,7 +2,9 @@
  * A question whose answer is a text or one of several options. A question of the model says that
  * the model asks.
  */
+
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
 import { Icon } from "../icon.tsx";
@@ -11,7 +13,7 @@ import { Early } from "./early.tsx";
 import { offerFocus } from "./focus.ts";
 import { useArming } from "./use-arming.ts";
 
-const OWN_WORDS = "Or in your own words";
+const OWN_WORDS = t("Or in your own words");
 
 interface Props extends Pick<ViewProps, "post" | "channel"> {
   readonly question: Extract<Question, { kind: "ask" }>;
@@ -67,7 +69,7 @@ export function AskCard({ question, place, post, channel }: Props) {
         {isModel && (
           <span class="row muted of-model-who">
             <Icon name="comment-discussion" />
-            The model asks
+            {t("The model asks")}
           </span>
         )}
         {!isModel && <Prompt question={question} />}
@@ -77,7 +79,7 @@ export function AskCard({ question, place, post, channel }: Props) {
         <div class="question-body">
           {isModel && <Prompt question={question} />}
           {options.length > 0 && (
-            <ul class="asked-options" aria-label="Available answers">
+            <ul class="asked-options" aria-label={t("Available answers")}>
               {options.map((option, index) => (
                 <li key={`${index}:${option}`}>
                   <button
@@ -109,10 +111,10 @@ export function AskCard({ question, place, post, channel }: Props) {
       />
       <div class="answers">
         <button type="button" class="button secondary" onClick={() => say(null, "")}>
-          {isModel ? "No answer" : "Cancel"}
+          {isModel ? t("No answer") : t("Cancel")}
         </button>
         <button type="submit" class="button" aria-disabled={text.trim() === ""}>
-          Answer
+          {t("Answer")}
         </button>
         <Early words={early} />
       </div>

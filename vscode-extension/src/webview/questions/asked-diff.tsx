@@ -2,8 +2,10 @@
  * Draws the diff of an edit that needs permission; if there are several hunks, each hunk has a box
  * to tick.
  */
+
 import { useMemo } from "preact/hooks";
 import type { HunkShown, PermissionParams } from "../../protocol.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import { visibleText } from "../../shared/visible.ts";
 import { bounded } from "./bounded.ts";
 import { Pieces } from "./pieces.tsx";
@@ -30,12 +32,16 @@ export function AskedDiff({ asked, chosen, choose }: Props) {
         <Hunk
           key={hunk.id}
           hunk={hunk}
-          label={`Part ${index + 1} of ${asked.hunks.length}`}
+          label={t("Part {0} of {1}", index + 1, asked.hunks.length)}
           on={chosen.includes(hunk.id)}
           toggle={(on) => toggle(hunk.id, on)}
         />
       ))}
-      {left > 0 && <p class="asked-left">{left.toLocaleString("en")} more parts, not drawn here</p>}
+      {left > 0 && (
+        <p class="asked-left">
+          {plural(left, "{0} more part, not drawn here", "{0} more parts, not drawn here")}
+        </p>
+      )}
     </>
   );
 }
@@ -70,7 +76,9 @@ function DiffText({ text }: { readonly text: string }) {
     <code class="asked-diff">
       <Lines text={head} />
       {left > 0 && (
-        <span class="asked-left">[… {left.toLocaleString("en")} lines, not drawn here …]</span>
+        <span class="asked-left">
+          {plural(left, "[… {0} line, not drawn here …]", "[… {0} lines, not drawn here …]")}
+        </span>
       )}
       {left > 0 && <Lines text={tail} />}
     </code>

@@ -2,6 +2,7 @@
  * Describes what a diff does not show to the eye: ends of lines, blanks, invisible characters,
  * modes, binaries. Pure.
  */
+import { plural, t } from "../../shared/l10n.ts";
 
 const MOST_LINES = 50_000; // The maximum number of lines that are checked; the card calls a longer diff too long.
 const LINE_END = /(?:\r|\\u000d)$/;
@@ -53,19 +54,36 @@ function bare(line: string): string {
 }
 
 function counted(counts: { ends: number; blanks: number; invisible: number }): readonly string[] {
-  const lines = (number: number) => (number === 1 ? "1 line" : `${number} lines`);
+  const { ends, blanks, invisible } = counts;
   const said: string[] = [];
-  if (counts.ends > 0) said.push(`In ${lines(counts.ends)} only the line's end changes`);
-  if (counts.blanks > 0) said.push(`In ${lines(counts.blanks)} only blanks change`);
-  if (counts.invisible > 0)
-    said.push(`In ${lines(counts.invisible)} only invisible characters change`);
+  if (ends > 0)
+    said.push(
+      plural(
+        ends,
+        "In {0} line only the line's end changes",
+        "In {0} lines only the line's end changes",
+      ),
+    );
+  if (blanks > 0)
+    said.push(plural(blanks, "In {0} line only blanks change", "In {0} lines only blanks change"));
+  if (invisible > 0)
+    said.push(
+      plural(
+        invisible,
+        "In {0} line only invisible characters change",
+        "In {0} lines only invisible characters change",
+      ),
+    );
   return said;
 }
 
 function inWords(line: string): readonly string[] {
-  if (line.startsWith("\\ No newline")) return ["The end of the file's last line changes"];
+  if (line.startsWith("\\ No newline")) return [t("The end of the file's last line changes")];
   const mode = /^(old|new) mode (\d+)/.exec(line);
-  if (mode !== null) return [`The ${mode[1] === "old" ? "mode was" : "mode becomes"} ${mode[2]}`];
-  if (/^Binary files? /.test(line)) return ["This is not text: its contents cannot be shown"];
+  if (mode !== null)
+    return mode[1] === "old"
+      ? [t("The mode was {0}", mode[2] ?? "")]
+      : [t("The mode becomes {0}", mode[2] ?? "")];
+  if (/^Binary files? /.test(line)) return [t("This is not text: its contents cannot be shown")];
   return [];
 }

@@ -2,7 +2,9 @@
  * Shows the questions that wait for the user, one at a time, the oldest first; each question is
  * announced at once.
  */
+
 import { useEffect, useRef } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { ownQuestions } from "../../shared/selectors.ts";
 import type { Question } from "../../shared/state.ts";
 import { visible } from "../../shared/visible.ts";
@@ -16,7 +18,7 @@ const SPOKEN = 200; // The maximum number of characters of a text that are annou
 export function Questions({ state, post, channel }: ViewProps) {
   const questions = ownQuestions(state);
   const first = questions[0];
-  const place = questions.length > 1 ? `1 of ${questions.length}` : "";
+  const place = questions.length > 1 ? t("1 of {0}", questions.length) : "";
   const had = useRef(false);
   useEffect(() => {
     if (first === undefined && had.current && focusIsLost()) channel.focus("composer");
@@ -44,18 +46,28 @@ export function Questions({ state, post, channel }: ViewProps) {
 }
 
 function announcement(question: Question, place: string): string {
-  const which = place === "" ? "" : ` (${place})`;
   switch (question.kind) {
     case "permission":
-      return `Permission needed${which}: ${visible(question.asked.title)} ${visible(question.asked.reason)}. ${beginning(question.asked.detail)}`;
+      return t(
+        "Permission needed: {0} {1}. {2}",
+        placed(visible(question.asked.title), place),
+        visible(question.asked.reason),
+        beginning(question.asked.detail),
+      );
     case "ask":
-      return `${question.by === "model" ? "The model asks" : "Words needed"}${which}: ${visible(question.prompt)}`;
+      return question.by === "model"
+        ? t("The model asks: {0}", placed(visible(question.prompt), place))
+        : t("Words needed: {0}", placed(visible(question.prompt), place));
     default:
       return question satisfies never;
   }
 }
 
+function placed(words: string, place: string): string {
+  return place === "" ? words : `(${place}) ${words}`;
+}
+
 function beginning(text: string): string {
   const shown = visible(text.slice(0, SPOKEN)).replace(/\s+/g, " ");
-  return text.length > SPOKEN ? `${shown} … and more` : shown;
+  return text.length > SPOKEN ? t("{0} … and more", shown) : shown;
 }

@@ -2,6 +2,7 @@
  * Tracks how much of a question's text was on the screen; the buttons that allow a call work only
  * after the text's end was visible. Pure.
  */
+import { number, plural } from "../../shared/l10n.ts";
 
 /** The reading state; `folded` means that only the beginning and the last line are shown. */
 export interface Reading {
@@ -33,8 +34,8 @@ export function unfolded(reading: Reading): Reading {
 /** Returns `12 lines, 2,345 characters`. */
 export function lengthWords(text: string): string {
   const lines = text.split("\n").length;
-  const number = (n: number) => n.toLocaleString("en");
-  return `${number(lines)} ${lines === 1 ? "line" : "lines"}, ${number([...text].length)} characters`;
+  const characters = number([...text].length);
+  return plural(lines, "{0} line, {1} characters", "{0} lines, {1} characters", characters);
 }
 
 /**

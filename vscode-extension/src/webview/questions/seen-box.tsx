@@ -2,8 +2,10 @@
  * A box for a text that the user must have seen to its end before allowing it; the text's last line
  * is always visible.
  */
+
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../shared/l10n.ts";
 import { saysItsLength, visibleText } from "../../shared/visible.ts";
 import { Pieces } from "./pieces.tsx";
 import { endShown, lengthWords, tail, UNREAD, unfolded } from "./reading.ts";
@@ -39,7 +41,7 @@ export function SeenBox({ text, startsOpen, isCut, onSeen, openAll, children }: 
     return () => observer.disconnect();
   }, []);
   const isLeft = reading.looked && !reading.seen;
-  const length = saysItsLength(text) ? "" : `: ${lengthWords(text)}`;
+  const length = saysItsLength(text) ? "" : lengthWords(text);
   const done = reading.seen && opened;
   useEffect(() => {
     if (done) onSeen();
@@ -59,7 +61,7 @@ export function SeenBox({ text, startsOpen, isCut, onSeen, openAll, children }: 
         class={reading.folded && !reading.seen ? "seen-box folded" : "seen-box"}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by key
         tabIndex={0}
-        aria-label="Exact text"
+        aria-label={t("Exact text")}
       >
         {children}
         <div ref={end} class="seen-end" />
@@ -67,15 +69,19 @@ export function SeenBox({ text, startsOpen, isCut, onSeen, openAll, children }: 
       {isLeft && <Ending text={text} />}
       {isLeft && reading.folded && (
         <button type="button" class="link-button seen-more" onClick={unfold}>
-          Show all{length}
+          {length === "" ? t("Show all") : t("Show all: {0}", length)}
         </button>
       )}
       {isLeft && !reading.folded && (
-        <p class="muted seen-more">Scroll to the end to allow it{length}</p>
+        <p class="muted seen-more">
+          {length === ""
+            ? t("Scroll to the end to allow it")
+            : t("Scroll to the end to allow it: {0}", length)}
+        </p>
       )}
       {isCut && !opened && (
         <button type="button" class="link-button seen-more" onClick={openDocument}>
-          Open all of it in the editor
+          {t("Open all of it in the editor")}
         </button>
       )}
     </>
@@ -85,7 +91,7 @@ export function SeenBox({ text, startsOpen, isCut, onSeen, openAll, children }: 
 function Ending({ text }: { readonly text: string }) {
   return (
     <p class="seen-tail">
-      <span class="muted">It ends with </span>
+      <span class="muted">{t("It ends with")} </span>
       <code>
         <Pieces pieces={marked(visibleText(tail(text), "command"), [])} />
       </code>

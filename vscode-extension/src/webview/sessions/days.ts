@@ -2,6 +2,7 @@
  * Groups sessions by day, and formats their ages. Pure: the caller passes the time; the time zone
  * is the machine's.
  */
+import { date, t } from "../../shared/l10n.ts";
 
 /** A heading and its rows. */
 export interface DayGroup<Row> {
@@ -10,20 +11,6 @@ export interface DayGroup<Row> {
 }
 
 const DAY_MS = 86_400_000;
-const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
 
 /**
  * Groups rows under Today, Yesterday, Last 7 days, Last 30 days, and then months; the order of the
@@ -51,24 +38,23 @@ export function ageWords(at: Date, now: Date): string {
   const minutes = Math.floor((now.getTime() - at.getTime()) / 60_000);
   if (Number.isNaN(minutes)) return "";
   const days = daysBetween(at, now);
-  if (days <= 0 && minutes < 1) return "now";
-  if (days <= 0 && minutes < 60) return `${minutes} min ago`;
-  if (days <= 0) return `${Math.floor(minutes / 60)} h ago`;
-  if (days === 1) return `${pad(at.getHours())}:${pad(at.getMinutes())}`;
-  const month = (MONTHS[at.getMonth()] ?? "").slice(0, 3);
-  const year = at.getFullYear() === now.getFullYear() ? "" : ` ${at.getFullYear()}`;
-  return `${at.getDate()} ${month}${year}`;
+  if (days <= 0 && minutes < 1) return t("now");
+  if (days <= 0 && minutes < 60) return t("{0} min ago", minutes);
+  if (days <= 0) return t("{0} h ago", Math.floor(minutes / 60));
+  if (days === 1) return date(at, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const isThisYear = at.getFullYear() === now.getFullYear();
+  return date(at, { day: "numeric", month: "short", ...(isThisYear ? {} : { year: "numeric" }) });
 }
 
 function dayLabel(at: Date, now: Date): string {
   const days = daysBetween(at, now);
-  if (Number.isNaN(days)) return "Undated";
-  if (days <= 0) return "Today";
-  if (days === 1) return "Yesterday";
-  if (days < 7) return "Last 7 days";
-  if (days < 30) return "Last 30 days";
-  const month = MONTHS[at.getMonth()] ?? "";
-  return at.getFullYear() === now.getFullYear() ? month : `${month} ${at.getFullYear()}`;
+  if (Number.isNaN(days)) return t("Undated");
+  if (days <= 0) return t("Today");
+  if (days === 1) return t("Yesterday");
+  if (days < 7) return t("Last 7 days");
+  if (days < 30) return t("Last 30 days");
+  const isThisYear = at.getFullYear() === now.getFullYear();
+  return date(at, { month: "long", ...(isThisYear ? {} : { year: "numeric" }) });
 }
 
 /** Returns the number of midnights between two times; rounding handles days of 23 or 25 hours. */
@@ -76,8 +62,4 @@ function daysBetween(at: Date, now: Date): number {
   const midnight = (date: Date) =>
     new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
   return Math.round((midnight(now) - midnight(at)) / DAY_MS);
-}
-
-function pad(number: number): string {
-  return String(number).padStart(2, "0");
 }

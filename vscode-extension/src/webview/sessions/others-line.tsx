@@ -2,7 +2,8 @@
  * Shows other sessions in which a turn runs, waits or has ended: a line for each question, and one
  * line for all other sessions, which opens the list.
  */
-import { behindWords, WORK_WORDS } from "../../shared/mark-words.ts";
+import { plural, t } from "../../shared/l10n.ts";
+import { behindWords } from "../../shared/mark-words.ts";
 import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
 import type { PanelState, SessionMark, SessionWork } from "../../shared/state.ts";
 import { Icon } from "../icon.tsx";
@@ -17,7 +18,7 @@ export function OthersLine({ state, post }: ViewProps) {
   if (behind.length === 0 && rest.length === 0) return null;
   const only = rest.length === 1 ? rest[0] : undefined;
   return (
-    <section class="others" aria-label="Other sessions">
+    <section class="others" aria-label={t("Other sessions")}>
       {behind.map((question) => (
         <div key={question.nonce} class="others-row asking">
           <Icon name="question" />
@@ -29,32 +30,32 @@ export function OthersLine({ state, post }: ViewProps) {
             class="link-button"
             onClick={() => post({ type: "openSession", session: sessionOf(question) })}
           >
-            Show
+            {t("Show")}
           </button>
         </div>
       ))}
       {only !== undefined && (
         <div class="others-row">
           <WorkBadge work={only.work} />
-          <span class="others-words">{only.title || "Another session"}</span>
+          <span class="others-words">{only.title || t("Another session")}</span>
           <button
             type="button"
             class="link-button"
             onClick={() => post({ type: "openSession", session: only.session })}
           >
-            Show
+            {t("Show")}
           </button>
         </div>
       )}
       {rest.length > 1 && (
         <div class="others-row">
-          <span class="others-words">{`Other sessions: ${countWords(rest)}`}</span>
+          <span class="others-words">{t("Other sessions: {0}", countWords(rest))}</span>
           <button
             type="button"
             class="link-button"
             onClick={() => post({ type: "sessions", query: "", more: false })}
           >
-            Show
+            {t("Show")}
           </button>
         </div>
       )}
@@ -74,11 +75,26 @@ export function countWords(marks: readonly SessionMark[]): string {
     .flatMap((work) => {
       const count = marks.filter((mark) => mark.work === work).length;
       if (count === 0) return [];
-      return work === "asking"
-        ? [count === 1 ? "1 asks you" : `${count} ask you`]
-        : [`${count} ${WORK_WORDS[work].toLowerCase()}`];
+      return [workCount(work, count)];
     })
     .join(", ");
+}
+
+function workCount(work: SessionWork, count: number): string {
+  switch (work) {
+    case "asking":
+      return plural(count, "{0} asks you", "{0} ask you");
+    case "running":
+      return t("{0} running", count);
+    case "failed":
+      return t("{0} failed", count);
+    case "stopped":
+      return t("{0} stopped", count);
+    case "done":
+      return t("{0} done", count);
+    default:
+      return work satisfies never;
+  }
 }
 
 function titleOf(state: PanelState, session: string): string {

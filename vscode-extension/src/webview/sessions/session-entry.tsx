@@ -1,7 +1,9 @@
 /** One past session: a click opens the session; buttons beside it have the other actions. */
+
 import { useRef, useState } from "preact/hooks";
 import type { SessionRow } from "../../protocol.ts";
 import { costFigure } from "../../shared/figures.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import type { SessionWork } from "../../shared/state.ts";
 import { TitleField } from "../header/title-field.tsx";
 import { Icon } from "../icon.tsx";
@@ -57,7 +59,7 @@ export function SessionEntry({ row, isShown, work, post }: Props) {
         onClick={() => post({ type: "openSession", session: row.id })}
       >
         <span class="session-head">
-          <span class="session-title">{row.title || "Untitled"}</span>
+          <span class="session-title">{row.title || t("Untitled")}</span>
           {work !== undefined && <WorkBadge work={work} />}
         </span>
         {row.preview !== "" && row.preview !== row.title && (
@@ -73,21 +75,21 @@ export function SessionEntry({ row, isShown, work, post }: Props) {
       <div class="session-actions">
         <Action
           icon="open-in-product"
-          label="Open in Editor (Ctrl+Enter)"
+          label={t("Open in Editor (Ctrl+Enter)")}
           act={() => post({ type: "openInEditor", session: row.id })}
         />
-        <Action icon="edit" label="Rename (F2)" act={() => setRenaming(true)} />
+        <Action icon="edit" label={t("Rename (F2)")} act={() => setRenaming(true)} />
         <Action
           icon="repo-forked"
-          label="Fork: go on from its end in a new session"
+          label={t("Fork: go on from its end in a new session")}
           act={() => post({ type: "forkSession", session: row.id })}
         />
         <Action
           icon="export"
-          label="Export as Markdown"
+          label={t("Export as Markdown")}
           act={() => post({ type: "exportSession", session: row.id })}
         />
-        <Action icon="trash" label="Delete (Del)" act={remove} />
+        <Action icon="trash" label={t("Delete (Del)")} act={remove} />
       </div>
     </li>
   );
@@ -112,9 +114,9 @@ function Action(props: {
 }
 
 function figures(row: SessionRow): string {
-  const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
+  const turns = plural(row.turns, "{0} turn", "{0} turns");
   const cost = row.usage.cost === null ? "" : (costFigure(row.usage.cost) ?? "");
-  const task = row.task ? `task ${row.task}` : "";
+  const task = row.task ? t("task {0}", row.task) : "";
   return [task, ageWords(new Date(row.at), new Date()), turns, cost]
     .filter((word) => word !== "")
     .join(" · ");

@@ -2,7 +2,9 @@
  * Lists past sessions in place of the conversation: search, open, rename, fork, export, delete;
  * keys work for all actions.
  */
+
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { plural, t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { byDay } from "./days.ts";
@@ -47,12 +49,12 @@ export function SessionList({ state, post }: ViewProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions: keys of all that stands in it come through here
     <div class="sessions" onKeyDown={move}>
       <div class="row sessions-head">
-        <h1>Sessions</h1>
+        <h1>{t("Sessions")}</h1>
         <button
           type="button"
           class="icon-button"
-          title="Back to the conversation (Escape)"
-          aria-label="Back to the conversation"
+          title={t("Back to the conversation (Escape)")}
+          aria-label={t("Back to the conversation")}
           onClick={() => post({ type: "closeSessions" })}
         >
           <Icon name="close" />
@@ -62,8 +64,8 @@ export function SessionList({ state, post }: ViewProps) {
         ref={field}
         class="field"
         type="search"
-        placeholder="Search titles and words"
-        aria-label="Search sessions"
+        placeholder={t("Search titles and words")}
+        aria-label={t("Search sessions")}
         value={query}
         onInput={(event) => setQuery(event.currentTarget.value)}
       />
@@ -88,19 +90,21 @@ export function SessionList({ state, post }: ViewProps) {
         {list.more && <More loading={list.loading} query={list.query} post={post} />}
       </div>
       <div class="sr-only" aria-live="polite">
-        {list.loading ? "Loading sessions" : `${list.rows.length} sessions`}
+        {list.loading
+          ? t("Loading sessions")
+          : plural(list.rows.length, "{0} session", "{0} sessions")}
       </div>
     </div>
   );
 }
 
 function Nothing({ query, loading }: { readonly query: string; readonly loading: boolean }) {
-  if (loading) return <p class="muted">Loading…</p>;
+  if (loading) return <p class="muted">{t("Loading…")}</p>;
   return (
     <p class="muted">
       {query === ""
-        ? "No sessions in this workspace yet. Each conversation is kept here."
-        : `No session has “${query}” in its title or in your words.`}
+        ? t("No sessions in this workspace yet. Each conversation is kept here.")
+        : t("No session has “{0}” in its title or in your words.", query)}
     </p>
   );
 }
@@ -123,7 +127,7 @@ function More(
   }, [loading, query]);
   return (
     <button ref={button} type="button" class="link-button sessions-more" onClick={load}>
-      {loading ? "Loading…" : "Show older ones"}
+      {loading ? t("Loading…") : t("Show older ones")}
     </button>
   );
 }

@@ -1,6 +1,8 @@
 /** Shows the model's to-do list: one line that opens to the list. */
+
 import { useState } from "preact/hooks";
 import type { TodoRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 import { Icon } from "../icon.tsx";
 import type { ViewProps } from "../view-props.ts";
 import { todoWords, waitsFor } from "./todo-words.ts";
@@ -12,7 +14,7 @@ export function TodoLine({ state }: ViewProps) {
   // Rows have numbers only if some row names a number.
   const isNumbered = state.todo.some((row) => row.after.length > 0);
   return (
-    <section class="todo" aria-label="To do">
+    <section class="todo" aria-label={t("To do")}>
       <button type="button" class="todo-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={open ? "chevron-down" : "chevron-right"} />
         <Icon name="checklist" />
@@ -49,7 +51,7 @@ const ICONS: Readonly<Record<TodoRow["state"], string>> = {
 };
 
 const WORDS: Readonly<Record<TodoRow["state"], string>> = {
-  open: "open",
-  doing: "being done",
-  done: "done",
+  open: t("open"),
+  doing: t("being done"),
+  done: t("done"),
 };

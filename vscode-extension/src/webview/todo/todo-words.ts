@@ -1,5 +1,7 @@
 /** Formats the to-do list as text. Pure. */
+
 import type { TodoRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 
 /**
  * Returns `3 of 5` with the item that is being done or comes next, or an empty text if all items
@@ -14,7 +16,7 @@ export function todoWords(rows: readonly TodoRow[]): {
     rows.find((row) => row.state === "doing") ??
     rows.find((row) => row.state === "open" && waitsFor(row, rows) === "") ??
     rows.find((row) => row.state === "open");
-  return { count: `${done} of ${rows.length}`, now: now?.text ?? "" };
+  return { count: t("{0} of {1}", done, rows.length), now: now?.text ?? "" };
 }
 
 /**
@@ -24,5 +26,5 @@ export function todoWords(rows: readonly TodoRow[]): {
 export function waitsFor(row: TodoRow, rows: readonly TodoRow[]): string {
   if (row.state === "done") return "";
   const before = row.after.filter((number) => rows[number - 1]?.state !== "done");
-  return before.length === 0 ? "" : `waits for ${before.join(", ")}`;
+  return before.length === 0 ? "" : t("waits for {0}", before.join(", "));
 }

@@ -1,4 +1,5 @@
 /** Handles mode, model, and the commands of the panel's menus. */
+import { t } from "../../../shared/l10n.ts";
 import type { ToHost } from "../../../shared/messages.ts";
 import { type Room, tell, tellInPassing } from "../room.ts";
 import type { Chosen } from "../session/chosen.ts";
@@ -71,7 +72,7 @@ export function choiceHandlers(
       case "explainRequest":
         // The server explains the next request of its current session, which a tab does not have.
         if (tab === undefined) await ports.shell.run("indwell.explainRequest");
-        else tellInPassing(room, "To see the next request, open the session in the panel.");
+        else tellInPassing(room, t("To see the next request, open the session in the panel."));
         return;
       case "trust":
         // The command finds out whether the editor's or Indwell's trust is missing.
@@ -99,7 +100,7 @@ export function choiceHandlers(
     mode: async ({ mode }) => {
       const chosen = store.state.status?.modes.find((one) => one === mode);
       if (chosen === undefined) {
-        tell(room, "warning", `The mode ${mode} cannot be chosen here.`);
+        tell(room, "warning", t("The mode {0} cannot be chosen here.", mode));
         return;
       }
       const { session, status } = store.state;
@@ -127,7 +128,7 @@ export function choiceHandlers(
       const { session, status } = store.state;
       const chosen = ["" as const, ...(status?.efforts ?? [])].find((one) => one === effort);
       if (chosen === undefined) {
-        tell(room, "warning", `The effort ${effort} cannot be chosen for this model.`);
+        tell(room, "warning", t("The effort {0} cannot be chosen for this model.", effort));
         return;
       }
       const isBeside = status?.beside.some((one) => one.session === session) ?? false;

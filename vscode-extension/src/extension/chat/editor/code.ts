@@ -1,4 +1,5 @@
 /** Carries out the buttons of a code block. The code is never run. */
+import { t } from "../../../shared/l10n.ts";
 import { visible } from "../../../shared/visible.ts";
 import { readDiff } from "../placing/place-diff.ts";
 import type { AsChange } from "../ports.ts";
@@ -6,11 +7,12 @@ import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import { consent } from "./consent.ts";
 
-const ASK = "Ask the Model";
-const SEVERAL = "It fits in more than one place.";
-const NONE = "Too few lines of the code match the file.";
-const HOW =
-  "The model can make the edit, which you then review. Or mark the lines that the code replaces, and apply it again.";
+const ASK = t("Ask the Model");
+const SEVERAL = t("It fits in more than one place.");
+const NONE = t("Too few lines of the code match the file.");
+const HOW = t(
+  "The model can make the edit, which you then review. Or mark the lines that the code replaces, and apply it again.",
+);
 
 /** Handlers for copy, insert and apply; `ask` sends a prompt. */
 export function codeHandlers(
@@ -18,8 +20,8 @@ export function codeHandlers(
   ask: (words: string) => void,
 ): HandlersOf<"copy" | "insertCode" | "applyCode"> {
   const { documents, dialogs, shell } = room.ports;
-  const mayInsert = consent(dialogs, (name) => `Insert the code into ${name}?`, "Insert");
-  const mayApply = consent(dialogs, (name) => `Apply the code to ${name}?`, "Apply");
+  const mayInsert = consent(dialogs, (name) => t("Insert the code into {0}?", name), t("Insert"));
+  const mayApply = consent(dialogs, (name) => t("Apply the code to {0}?", name), t("Apply"));
   const asChange: AsChange = async (edit) => {
     const { connection, session, turns } = room.store.state;
     const turn = turns.at(-1)?.number;
@@ -30,11 +32,11 @@ export function codeHandlers(
   return {
     copy: async ({ text }) => {
       await shell.copy(text);
-      dialogs.say("Copied");
+      dialogs.say(t("Copied"));
     },
     insertCode: async ({ text }) => {
       if ((await documents.insert(text, mayInsert)) === "nowhere") {
-        tell(room, "info", "Open a file and put the cursor where the code should go.");
+        tell(room, "info", t("Open a file and put the cursor where the code should go."));
       }
     },
     applyCode: async ({ text, target }) => {
@@ -42,11 +44,11 @@ export function codeHandlers(
       const place = named === null ? null : placeIn(named);
       const done = await documents.apply(text, place, mayApply, asChange);
       if (done === "nowhere") {
-        tell(room, "info", "Open the file that the code is for, then apply it again.");
+        tell(room, "info", t("Open the file that the code is for, then apply it again."));
       } else if (typeof done === "object" && done.kind === "there") {
-        dialogs.say(`${visible(done.name)} has this code already`);
+        dialogs.say(t("{0} has this code already", visible(done.name)));
       } else if (typeof done === "object" && done.kind === "unknown") {
-        const words = `Where does this code belong in ${visible(done.name)}?`;
+        const words = t("Where does this code belong in {0}?", visible(done.name));
         const why = `${done.several ? SEVERAL : NONE} ${HOW}`;
         if ((await dialogs.confirm(words, why, [ASK])) === ASK) ask(editPrompt(done.name, text));
       }
@@ -58,7 +60,10 @@ export function codeHandlers(
 function editPrompt(name: string, code: string): string {
   const longest = Math.max(2, ...[...code.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
-  const words = `Apply this code to ${name} as an edit. Keep everything of the file that the code does not replace.`;
+  const words = t(
+    "Apply this code to {0} as an edit. Keep everything of the file that the code does not replace.",
+    name,
+  );
   return `${words}\n\n${fence}\n${code.trimEnd()}\n${fence}`;
 }
 

@@ -1,11 +1,12 @@
 /** Decides whether code of the conversation may be written to a file; a protected file needs the user's consent. */
+import { t } from "../../../shared/l10n.ts";
 import { visible } from "../../../shared/visible.ts";
 import type { Dialogs, MayChange } from "../ports.ts";
 import { isGuarded } from "./guarded.ts";
 
-const WHY =
-  "It is a protected file: programs run it, obey it, or read it as instructions. " +
-  "Look at the code first.";
+const WHY = t(
+  "It is a protected file: programs run it, obey it, or read it as instructions. Look at the code first.",
+);
 
 /**
  * Asks whether to write to a protected file, which is named; `yes` is the button's label. Throws a
@@ -20,8 +21,10 @@ export function consent(
     if (!paths.some(isGuarded)) return true;
     if (!isActive) {
       throw new Error(
-        `Code is not applied to ${visible(name)} unless you look at that file: programs run or obey ` +
-          "what stands there. Open it and try again, or copy the code.",
+        t(
+          "Code is not applied to {0} unless you look at that file: programs run or obey what stands there. Open it and try again, or copy the code.",
+          visible(name),
+        ),
       );
     }
     return (await dialogs.confirm(question(name), WHY, [yes])) === yes;

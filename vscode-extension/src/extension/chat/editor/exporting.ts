@@ -1,4 +1,5 @@
 /** Exports a session as a Markdown file with the server's transcript. */
+import { t } from "../../../shared/l10n.ts";
 import type { Room } from "../room.ts";
 import { tellInPassing } from "../room.ts";
 
@@ -6,12 +7,12 @@ import { tellInPassing } from "../room.ts";
 export async function exportSession(room: Room, session: string | null): Promise<void> {
   const wanted = session ?? room.store.state.session;
   if (wanted === null) {
-    tellInPassing(room, "There is no session to export yet.");
+    tellInPassing(room, t("There is no session to export yet."));
     return;
   }
   const text = await room.ports.documents.read(`indwell-transcript:${wanted}.md`);
   if (await room.ports.documents.save(`${fileName(room, wanted)}.md`, text)) {
-    room.ports.dialogs.say("Exported");
+    room.ports.dialogs.say(t("Exported"));
   }
 }
 

@@ -2,13 +2,14 @@
  * Opens links to files of the workspace, and https links after a question that shows the real
  * target; no others.
  */
+import { t } from "../../../shared/l10n.ts";
 import { visible } from "../../../shared/visible.ts";
 import { type Room, tell } from "../room.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
 import { placeIn } from "./code.ts";
 
-const OPEN = "Open";
-const COPY = "Copy";
+const OPEN = t("Open");
+const COPY = t("Copy");
 
 /** Handlers for links and files of the conversation. */
 export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
@@ -17,12 +18,12 @@ export function linkHandlers(room: Room): HandlersOf<"openLink" | "openFile"> {
     openLink: async ({ href }) => {
       const target = webTarget(href);
       if (target === null) {
-        tell(room, "warning", "Only https links open from here.");
+        tell(room, "warning", t("Only https links open from here."));
         return;
       }
       // The host comes first, on its own line, because the rest of the address can contain any text.
-      const detail = `${visible(target.href)}\n\nThe address comes from the conversation.`;
-      const chosen = await dialogs.confirm(`Open ${target.host}?`, detail, [OPEN, COPY]);
+      const detail = t("{0}\n\nThe address comes from the conversation.", visible(target.href));
+      const chosen = await dialogs.confirm(t("Open {0}?", target.host), detail, [OPEN, COPY]);
       if (chosen === OPEN) await shell.openExternal(target.href);
       if (chosen === COPY) await shell.copy(target.href);
     },

@@ -1,4 +1,5 @@
 /** Accepts, rejects and opens diffs from the conversation. */
+import { t } from "../../../shared/l10n.ts";
 import { type Room, tell } from "../room.ts";
 import type { Refresh } from "../session/refresh.ts";
 import type { HandlersOf } from "../wire/bridge.ts";
@@ -25,7 +26,7 @@ export function verdictHandlers(room: Room, refresh: Refresh): HandlersOf<"verdi
       }
       const row = pending.rows.find((one) => one.path === path);
       const uri = row?.uri ?? (await ports.documents.locate(path));
-      if (uri === null) tell(room, "warning", `${path} is in none of the open folders.`);
+      if (uri === null) tell(room, "warning", t("{0} is in none of the open folders.", path));
       else await ports.shell.run("indwell.openDiff", { uri, ...span });
     },
   };

@@ -1,6 +1,8 @@
 /** Opens, shows and changes documents of the editor; a change is shown as a diff first. */
+
 import { realpath } from "node:fs/promises";
 import * as vscode from "vscode";
+import { t } from "../../../shared/l10n.ts";
 import { visible } from "../../../shared/visible.ts";
 import { say } from "../../say.ts";
 import { changedPart } from "../placing/code-lines.ts";
@@ -22,21 +24,21 @@ interface Way {
 }
 
 const PART: Way = {
-  what: "apply the code",
-  question: (name) => `Apply the code to ${name}?`,
-  yes: "Apply",
+  what: t("apply the code"),
+  question: (name) => t("Apply the code to {0}?", name),
+  yes: t("Apply"),
 };
 const WHOLE: Way = {
-  what: "replace the whole file",
-  question: (name) => `Replace the whole file ${name} with the code?`,
-  yes: "Replace the Whole File",
+  what: t("replace the whole file"),
+  question: (name) => t("Replace the whole file {0} with the code?", name),
+  yes: t("Replace the Whole File"),
 };
 const NEW: Way = {
-  what: "new file",
-  question: (name) => `Create the file ${name} with the code?`,
-  yes: "Create",
+  what: t("new file"),
+  question: (name) => t("Create the file {0} with the code?", name),
+  yes: t("Create"),
 };
-const UNDO = "Undo";
+const UNDO = t("Undo");
 /** The number of texts that are kept for documents that were shown. */
 const KEPT = 20;
 
@@ -59,7 +61,7 @@ export class VsCodeDocuments implements Documents {
 
   async open({ path, first, last }: Place): Promise<void> {
     const real = await insideOf(path, folders());
-    if (real === null) throw new Error(`${visible(path)} is no file of the open folders.`);
+    if (real === null) throw new Error(t("{0} is no file of the open folders.", visible(path)));
     const at = first === null ? null : new vscode.Range(first, 0, last ?? first, 0);
     await vscode.window.showTextDocument(
       vscode.Uri.file(real),
@@ -116,7 +118,7 @@ export class VsCodeDocuments implements Documents {
     const uri = await vscode.window.showSaveDialog({
       ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, name) }),
       filters: { Markdown: ["md"] },
-      saveLabel: "Export",
+      saveLabel: t("Export"),
     });
     if (uri === undefined) return false;
     await vscode.workspace.fs.writeFile(uri, Buffer.from(text, "utf8"));
@@ -161,7 +163,7 @@ export class VsCodeDocuments implements Documents {
     const way = placing.isWhole ? WHOLE : PART;
     if (!(await this.#isWanted(document.uri, name, placing.text, way))) return "refused";
     if (document.getText() !== before) {
-      throw new Error(`${name} has changed since the diff was shown; nothing was applied.`);
+      throw new Error(t("{0} has changed since the diff was shown; nothing was applied.", name));
     }
     const changed = changedPart(before, placing.text);
     const edit = new vscode.WorkspaceEdit();
@@ -171,7 +173,7 @@ export class VsCodeDocuments implements Documents {
     );
     edit.replace(document.uri, range, changed.text);
     if (!(await vscode.workspace.applyEdit(edit))) {
-      throw new Error(`VS Code did not take the edit of ${name}; nothing was applied.`);
+      throw new Error(t("VS Code did not take the edit of {0}; nothing was applied.", name));
     }
     const now = new vscode.Range(
       range.start,
@@ -217,7 +219,7 @@ export class VsCodeDocuments implements Documents {
     const edit = new vscode.WorkspaceEdit();
     edit.createFile(uri, { contents: Buffer.from(placing.text, "utf8") });
     if (!(await vscode.workspace.applyEdit(edit))) {
-      throw new Error(`VS Code did not create ${name}. Is there a file of that name now?`);
+      throw new Error(t("VS Code did not create {0}. Is there a file of that name now?", name));
     }
     await vscode.window.showTextDocument(uri);
     return "applied";
@@ -307,7 +309,7 @@ function fromFolder(uri: vscode.Uri): string {
 function askTrust(): void {
   if (vscode.workspace.isTrusted) return;
   throw new Error(
-    "This folder is in restricted mode, so Indwell changes nothing in it. Trust it first.",
+    t("This folder is in restricted mode, so Indwell changes nothing in it. Trust it first."),
   );
 }
 
@@ -359,12 +361,15 @@ async function offerUndo(
   const after = document.getText();
   const first = range.start.line + 1;
   const last = Math.max(first, range.end.character === 0 ? range.end.line : range.end.line + 1);
-  const where = first === last ? `line ${first}` : `lines ${first} to ${last}`;
-  if ((await say("info", `The code was applied to ${name}, ${where}.`, UNDO)) !== UNDO) return;
+  const words =
+    first === last
+      ? t("The code was applied to {0}, line {1}.", name, first)
+      : t("The code was applied to {0}, lines {1} to {2}.", name, first, last);
+  if ((await say("info", words, UNDO)) !== UNDO) return;
   if (document.getText() !== after) {
     await say(
       "info",
-      `${name} has changed since. Undo in the editor takes the steps back one by one.`,
+      t("{0} has changed since. Undo in the editor takes the steps back one by one.", name),
     );
     return;
   }

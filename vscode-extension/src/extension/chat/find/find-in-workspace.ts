@@ -1,5 +1,7 @@
 /** Finds the rows for `@`: problems, changes, selection, terminal, files, folders and symbols. */
+
 import * as vscode from "vscode";
+import { plural, t } from "../../../shared/l10n.ts";
 import { type FoundRow, mentionQuery } from "../../../shared/messages.ts";
 import { selected } from "../../editor/attach/selection.ts";
 import { repositoryOf } from "../../suggestions/git.ts";
@@ -62,14 +64,14 @@ export async function findInWorkspace(
 
 const NARROW_FOLDER: FoundRow = {
   kind: "narrow",
-  label: "folder",
-  detail: "choose a folder",
+  label: t("folder"),
+  detail: t("choose a folder"),
   value: "folder:",
 };
 const NARROW_SYMBOL: FoundRow = {
   kind: "narrow",
-  label: "symbol",
-  detail: "choose a symbol",
+  label: t("symbol"),
+  detail: t("choose a symbol"),
   value: "symbol:",
 };
 
@@ -160,15 +162,19 @@ function problemRows(): readonly FoundRow[] {
   });
   const each = all.slice(0, 20).map(({ uri, count }) => {
     const name = pathOf(uri);
-    return row(`problems of ${name.slice(name.lastIndexOf("/") + 1)}`, counted(count), String(uri));
+    return row(
+      t("problems of {0}", name.slice(name.lastIndexOf("/") + 1)),
+      counted(count),
+      String(uri),
+    );
   });
-  return [row("problems", `${counted(total)}, all files`, ""), ...each];
+  return [row(t("problems"), t("{0}, all files", counted(total)), ""), ...each];
 }
 
 function changesRows(): readonly FoundRow[] {
   if (repositoryOf(vscode.workspace.workspaceFolders?.[0]?.uri) === null) return [];
-  const detail = "what git would commit, or the changes of the tree";
-  return [{ kind: "changes", label: "changes", detail, value: "changes" }];
+  const detail = t("what git would commit, or the changes of the tree");
+  return [{ kind: "changes", label: t("changes"), detail, value: "changes" }];
 }
 
 function selectionRows(): readonly FoundRow[] {
@@ -184,11 +190,14 @@ function terminalRows(last: ReturnType<Finding["lastCommand"]>): readonly FoundR
     detail,
     value,
   });
-  const marked = "marked text";
-  const detail = last?.label.replace(/^Terminal: /, "") ?? "";
-  const rows = last === null ? [] : [row("terminal", detail, "terminal:last")];
+  const marked = t("marked text");
+  const detail = last?.label.replace(/^[^:]*: /, "") ?? "";
+  const rows = last === null ? [] : [row(t("terminal"), detail, "terminal:last")];
   if (vscode.window.activeTerminal === undefined) return rows;
-  return [...rows, row(last === null ? "terminal" : "terminal selection", marked, "terminal")];
+  return [
+    ...rows,
+    row(last === null ? t("terminal") : t("terminal selection"), marked, "terminal"),
+  ];
 }
 
 async function symbolRows(
@@ -218,5 +227,5 @@ async function symbolRows(
 }
 
 function counted(count: number): string {
-  return count === 1 ? "1 problem" : `${count} problems`;
+  return plural(count, "{0} problem", "{0} problems");
 }

@@ -1,4 +1,5 @@
 /** Ranks the rows that match the text after `@`, best first. Pure. */
+import { t } from "../../../shared/l10n.ts";
 import type { FoundRow } from "../../../shared/messages.ts";
 
 /** The factor for the score of a file that the user rarely means. */
@@ -90,7 +91,7 @@ function beginsWord(text: string, place: number): boolean {
 export function noSymbols(query: string): FoundRow {
   const detail =
     query === ""
-      ? "Type a part of the name. An extension for your language finds symbols."
-      : "No extension for your language finds one of this name. Use a file instead.";
-  return { kind: "narrow", label: "No symbols", detail, value: `symbol:${query}` };
+      ? t("Type a part of the name. An extension for your language finds symbols.")
+      : t("No extension for your language finds one of this name. Use a file instead.");
+  return { kind: "narrow", label: t("No symbols"), detail, value: `symbol:${query}` };
 }

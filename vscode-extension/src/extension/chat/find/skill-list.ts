@@ -1,4 +1,5 @@
 /** Requests the skills from the server; `/` offers them beside the panel's own commands. */
+import { t } from "../../../shared/l10n.ts";
 import type { FoundRow } from "../../../shared/messages.ts";
 import { isGone } from "../backend.ts";
 import type { Room } from "../room.ts";
@@ -33,7 +34,7 @@ export class SkillList {
       return skills.map(({ name, description, source }) => ({
         kind: "skill",
         label: `/${name}`,
-        detail: source === "workspace" ? `${description} (of this folder)` : description,
+        detail: source === "workspace" ? t("{0} (of this folder)", description) : description,
         value: `/${name}`,
       }));
     } catch (error) {

@@ -1,5 +1,7 @@
 /** Lists the MCP servers on a page, and carries out what the user chooses there. */
+
 import type { McpParams } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { type McpPage, namesOf, wordsOf } from "../../../shared/mcp-page.ts";
 import { isCancelled, isGone, sentenceOf } from "../backend.ts";
 import { Cancel } from "../cancel.ts";
@@ -66,14 +68,14 @@ export function mcpHandlers(room: Room): HandlersOf<"mcp" | "mcpServer" | "mcpAd
         store.dispatch({ type: "mcp", page: null });
       } else {
         if (store.state.mcp === null) store.dispatch({ type: "mcp", page: NOTHING });
-        await ask({ action: "list" }, "Looking for servers…");
+        await ask({ action: "list" }, t("Looking for servers…"));
       }
     },
     mcpServer: async ({ action, name }) => {
       if (action === "log") return showLog(name);
       if (action === "remove") {
-        const sure = `Remove the MCP server ${name} from your settings?`;
-        if ((await ports.dialogs.confirm(sure, "", ["Remove"])) !== "Remove") return;
+        const sure = t("Remove the MCP server {0} from your settings?", name);
+        if ((await ports.dialogs.confirm(sure, "", [t("Remove")])) !== "Remove") return;
       }
       await ask({ action, name }, BUSY[action]);
     },
@@ -83,20 +85,20 @@ export function mcpHandlers(room: Room): HandlersOf<"mcp" | "mcpServer" | "mcpAd
         kind === "program"
           ? { command: wordsOf(line), variables: namesOf(variables), hosts: namesOf(hosts) }
           : { url, header, header_variable: headerVariable };
-      if (await ask({ action: "add", name, ...own }, "Adding…"))
+      if (await ask({ action: "add", name, ...own }, t("Adding…")))
         show({ added: (store.state.mcp?.added ?? 0) + 1 });
     },
   };
 }
 
 const BUSY = {
-  approve: "The question is open in the editor…",
-  restart: "Starting again…",
-  remove: "Removing…",
-  login: "Log in in your browser; this page waits for it…",
+  approve: t("The question is open in the editor…"),
+  restart: t("Starting again…"),
+  remove: t("Removing…"),
+  login: t("Log in in your browser; this page waits for it…"),
 } as const;
 
 function words(error: unknown): string {
   if (isCancelled(error)) return "";
-  return isGone(error) ? "The server has stopped." : sentenceOf(error);
+  return isGone(error) ? t("The server has stopped.") : sentenceOf(error);
 }

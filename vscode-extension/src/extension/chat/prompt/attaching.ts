@@ -1,4 +1,5 @@
 /** Adds and removes chips, the attachments of the next prompt. */
+import { plural, t } from "../../../shared/l10n.ts";
 import type { Attachment } from "../../../shared/state.ts";
 import type { Room } from "../room.ts";
 import { tell, tellInPassing } from "../room.ts";
@@ -29,23 +30,27 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
     const own = store.state.attachments;
     const isPicture = (one: Attachment): boolean => one.kind === "image";
     if (isPicture(attachment) && own.filter(isPicture).length >= MOST_PICTURES) {
-      tell(room, "warning", `A prompt takes ${MOST_PICTURES} pictures; this one was left out.`);
+      tell(
+        room,
+        "warning",
+        t("A prompt takes {0} pictures; this one was left out.", MOST_PICTURES),
+      );
     } else if (own.length >= MOST) {
-      tell(room, "warning", `A prompt takes ${MOST} attachments; this one was left out.`);
+      tell(room, "warning", t("A prompt takes {0} attachments; this one was left out.", MOST));
     } else store.dispatch({ type: "attach", attachment });
   };
   const mention = async (value: string, label: string): Promise<void> => {
     if (value === "terminal") {
       const text = await ports.finding.terminal();
-      if (text === null) tellInPassing(room, "Nothing is marked in the terminal.");
-      else attach({ kind: "text", id: fresh("text"), label: "terminal", text });
+      if (text === null) tellInPassing(room, t("Nothing is marked in the terminal."));
+      else attach({ kind: "text", id: fresh("text"), label: t("terminal"), text });
     } else if (value === "terminal:last") {
       const run = ports.finding.lastCommand();
-      if (run === null) tellInPassing(room, "No command of a terminal is known.");
+      if (run === null) tellInPassing(room, t("No command of a terminal is known."));
       else attach({ kind: "text", id: fresh("text"), ...run });
     } else if (value === "selection") {
       const chosen = ports.finding.selection();
-      if (chosen === null) tellInPassing(room, "Nothing is selected in the editor.");
+      if (chosen === null) tellInPassing(room, t("Nothing is selected in the editor."));
       else if (chosen.kind === "text") attach({ ...chosen, id: fresh("text") });
       else await mention(chosen.value, chosen.label);
     } else if (value === "changes") {
@@ -69,7 +74,7 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
     pickContext: async () => {
       const found = await ports.finding.find("", new AbortController().signal);
       const rows = found.filter((one) => one.kind !== "narrow"); // The picker has its own filter.
-      const value = await ports.dialogs.pick("Add Context", rows);
+      const value = await ports.dialogs.pick(t("Add Context"), rows);
       const row = rows.find((one) => one.value === value);
       if (row !== undefined) await mention(row.value, row.label);
     },
@@ -85,7 +90,9 @@ export function attachHandlers(room: Room): HandlersOf<Attaching> {
 }
 
 function leftOut(count: number): string {
-  return count === 1
-    ? "One of them is outside of the open folders and was left out."
-    : `${count} of them are outside of the open folders and were left out.`;
+  return plural(
+    count,
+    "One of them is outside of the open folders and was left out.",
+    "{0} of them are outside of the open folders and were left out.",
+  );
 }

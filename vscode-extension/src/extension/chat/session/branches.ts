@@ -1,5 +1,7 @@
 /** Handlers to go back in the conversation: rewind, fork, or edit an earlier prompt. */
+
 import type { ResumeResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { turnOf } from "../../../shared/selectors.ts";
 import type { Sending } from "../prompt/sending.ts";
 import { type Room, tell } from "../room.ts";
@@ -8,8 +10,8 @@ import type { Intake } from "./intake.ts";
 import type { Refresh } from "./refresh.ts";
 import type { Sessions } from "./sessions.ts";
 
-const TALK = "Conversation Only";
-const FILES = "Conversation and Files";
+const TALK = t("Conversation Only");
+const FILES = t("Conversation and Files");
 
 export class Branches {
   readonly #room: Room;
@@ -34,7 +36,7 @@ export class Branches {
         if (this.#room.store.state.session === null) return;
         await this.#alone(async () => {
           const taken = files ?? (await this.#chooseFiles(turn));
-          if (taken === null || !(await this.#sessions.mayStop("Rewind?", "Stop and Rewind")))
+          if (taken === null || !(await this.#sessions.mayStop(t("Rewind?"), t("Stop and Rewind"))))
             return;
           const result = await this.#rewind(turn, taken);
           if (result !== null && result.draft !== "") this.#giveBack(result.draft);
@@ -61,7 +63,7 @@ export class Branches {
     this.#resent = text;
     let result: ResumeResult | null = null;
     try {
-      if (await this.#sessions.mayStop("Send these words instead?", "Stop and Send"))
+      if (await this.#sessions.mayStop(t("Send these words instead?"), t("Stop and Send")))
         result = await this.#rewind(turn - 1, false);
     } catch (error) {
       this.#giveBack(text);
@@ -104,10 +106,11 @@ export class Branches {
   }
 
   async #chooseFiles(turn: number): Promise<boolean | null> {
-    const words = turn === 0 ? "Rewind to the beginning?" : `Rewind to the end of turn ${turn}?`;
-    const detail =
-      "The conversation continues from there; later turns stay in the log. With files, what " +
-      "later turns of this session changed is taken back too; your own edits stay.";
+    const words =
+      turn === 0 ? t("Rewind to the beginning?") : t("Rewind to the end of turn {0}?", turn);
+    const detail = t(
+      "The conversation continues from there; later turns stay in the log. With files, what later turns of this session changed is taken back too; your own edits stay.",
+    );
     const chosen = await this.#room.ports.dialogs.confirm(words, detail, [TALK, FILES]);
     return chosen === null ? null : chosen === FILES;
   }

@@ -1,4 +1,5 @@
 /** Lists past sessions, and carries out the actions on them. */
+import { t } from "../../../shared/l10n.ts";
 import { runningTurn, sending } from "../../../shared/selectors.ts";
 import type { PanelState } from "../../../shared/state.ts";
 import { sentenceOf } from "../backend.ts";
@@ -9,8 +10,8 @@ import type { Refresh } from "./refresh.ts";
 
 /** The number of sessions in a page of the list. */
 const LIMIT = 30;
-const DELETE = "Delete";
-const STOP_AND_DELETE = "Stop and Delete";
+const DELETE = t("Delete");
+const STOP_AND_DELETE = t("Stop and Delete");
 
 type Listed =
   | "sessions"
@@ -173,15 +174,17 @@ export class Sessions {
   async #delete(session: string): Promise<void> {
     const { store, backend, ports, board } = this.#room;
     const row = store.state.list?.rows.find((one) => one.id === session);
-    const named = row === undefined ? "this session" : `“${row.title || row.preview}”`;
+    const question =
+      row === undefined ? t("Delete this session?") : t("Delete “{0}”?", row.title || row.preview);
     const isBehind = board.since(session) !== null && session !== store.state.session;
     const stops = isBehind || (session === store.state.session && isRunning(store.state));
-    const goes =
-      "Its words and results are deleted permanently. Files that it changed stay as they are.";
-    const what = isBehind ? "Its running turn is stopped." : whatStops(store.state);
+    const goes = t(
+      "Its words and results are deleted permanently. Files that it changed stay as they are.",
+    );
+    const what = isBehind ? t("Its running turn is stopped.") : whatStops(store.state);
     const detail = stops ? `${what} ${goes}` : goes;
     const choice = stops ? STOP_AND_DELETE : DELETE;
-    const chosen = await ports.dialogs.confirm(`Delete ${named}?`, detail, [choice]);
+    const chosen = await ports.dialogs.confirm(question, detail, [choice]);
     if (chosen !== choice) return;
     // The server does not delete a running session; a session that it refuses to delete stays in the panel.
     const isCurrent = this.#room.tab === undefined && session === store.state.status?.session;
@@ -217,6 +220,7 @@ function whatStops(state: PanelState): string {
   const title = (turn?.title || turn?.words || sending(state).at(-1)?.words || "").trim();
   const line = title.split("\n", 1)[0] ?? "";
   const short = line.length > 60 ? `${line.slice(0, 59)}…` : line;
-  const named = short === "" ? "The running turn" : `The turn “${short}”`;
-  return `${named} is stopped. Its words, and what it has changed so far, stay.`;
+  return short === ""
+    ? t("The running turn is stopped. Its words, and what it has changed so far, stay.")
+    : t("The turn “{0}” is stopped. Its words, and what it has changed so far, stay.", short);
 }

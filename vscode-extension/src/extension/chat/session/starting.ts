@@ -1,7 +1,9 @@
 /**
  * Runs when a server has started: fetches its status, and resumes the session from before a reload.
  */
+
 import type { ResumeResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import type { PanelState } from "../../../shared/state.ts";
 import { isOpenElsewhere, sentenceOf } from "../backend.ts";
 import { OPEN_ELSEWHERE, type Room, tell } from "../room.ts";
@@ -18,8 +20,8 @@ const PATIENCE_MS = 330_000;
 const SOON_MS = 1000;
 const LATER_MS = 5000;
 const SOON_TRIES = 20;
-const NOT_THERE = "The session of this tab is not there any more. A prompt begins a new one.";
-const WAITING = "Waiting for the earlier window to release this session…";
+const NOT_THERE = t("The session of this tab is not there any more. A prompt begins a new one.");
+const WAITING = t("Waiting for the earlier window to release this session…");
 
 /**
  * Requests everything that the panel shows from the new server; resumes `kept`, if that session exists.

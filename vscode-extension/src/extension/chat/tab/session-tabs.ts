@@ -1,7 +1,9 @@
 /** The chats in editor tabs, each with one session; a reload of the window restores all of them. */
+
 import * as vscode from "vscode";
 import type { EventParams } from "../../../protocol.ts";
 import type { Action } from "../../../shared/action.ts";
+import { t } from "../../../shared/l10n.ts";
 import type { FocusPlace, ToPanel } from "../../../shared/messages.ts";
 import type { ChatHere } from "../../editor/chat-link.ts";
 import { shownIn } from "../ask/questions.ts";
@@ -100,7 +102,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
       this.#focus(known);
       return;
     }
-    const panel = vscode.window.createWebviewPanel(TAB, "New Session", vscode.ViewColumn.Active);
+    const panel = vscode.window.createWebviewPanel(TAB, t("New Session"), vscode.ViewColumn.Active);
     const id = freshNonce();
     if (session !== null) this.#memories.of(id).set("session", session);
     this.#add(panel, id);

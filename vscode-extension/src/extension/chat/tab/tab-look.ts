@@ -2,6 +2,7 @@
  * Determines the title and icon of a chat's editor tab, and reads what its page has stored for a
  * reload. Pure.
  */
+import { t } from "../../../shared/l10n.ts";
 import {
   ownQuestions,
   runningTurn,
@@ -20,10 +21,10 @@ export function tabLook(state: PanelState): {
   readonly title: string;
   readonly icon: "plain" | "running" | "asking";
 } {
-  const whole = visible(titleOf(state)) || "New Session";
+  const whole = visible(titleOf(state)) || t("New Session");
   const title = whole.length > LONGEST ? `${whole.slice(0, LONGEST - 1)}…` : whole;
   const asks = ownQuestions(state).some((one) => sessionOf(one) !== "");
-  if (asks) return { title: `${title} (asks you)`, icon: "asking" };
+  if (asks) return { title: t("{0} (asks you)", title), icon: "asking" };
   const isRunning = state.connection.kind === "ready" && runningTurn(state) !== undefined;
   return { title, icon: isRunning || sending(state).length > 0 ? "running" : "plain" };
 }

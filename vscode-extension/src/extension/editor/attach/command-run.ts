@@ -1,4 +1,5 @@
 /** A command that ran in the terminal, as text for the model. Pure: escape sequences of the terminal are removed. */
+import { t } from "../../../shared/l10n.ts";
 import { boundedText } from "./mention.ts";
 
 /** The last command of a terminal; `exitCode` is null if the shell did not report it. */
@@ -42,7 +43,9 @@ function lastWritten(line: string): string {
 export function runLabel({ command, exitCode }: CommandRun): string {
   const line = command.trim().replaceAll(/\s+/g, " ");
   const name = line.length > MOST_LABEL ? `${line.slice(0, MOST_LABEL)}…` : line;
-  return exitCode === null ? `Terminal: ${name}` : `Terminal: ${name} (exit code ${exitCode})`;
+  return exitCode === null
+    ? t("Terminal: {0}", name)
+    : t("Terminal: {0} (exit code {1})", name, exitCode);
 }
 
 /** Returns the command, the end of its output, and its exit code. */

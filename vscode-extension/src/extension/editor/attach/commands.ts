@@ -1,5 +1,7 @@
 /** The commands that attach a selection, files, problems or terminal text to the next prompt. */
+
 import * as vscode from "vscode";
+import { plural, t } from "../../../shared/l10n.ts";
 import { problemsOf } from "../../client/problems.ts";
 import { isWork } from "../../client/told-documents.ts";
 import type { ChatHere, ChatLink } from "../chat-link.ts";
@@ -47,7 +49,7 @@ async function addFiles(chat: ChatHere, args: readonly unknown[]): Promise<void>
   const active = vscode.window.activeTextEditor?.document.uri;
   const found = uris.length > 0 || active === undefined ? uris : [active];
   const files = found.filter((one) => isWork(one.scheme));
-  if (files.length === 0) throw new Error("There is no file to add.");
+  if (files.length === 0) throw new Error(t("There is no file to add."));
   await chat.perform({ type: "attachUris", uris: files.map((one) => one.toString()) });
   await chat.show(true);
 }
@@ -56,18 +58,18 @@ async function addProblems(chat: ChatHere, args: readonly unknown[]): Promise<vo
   const [clicked] = args;
   const active = vscode.window.activeTextEditor?.document.uri;
   const uri = clicked instanceof vscode.Uri ? clicked : active;
-  if (uri === undefined) throw new Error("Open a file first: its problems are attached.");
+  if (uri === undefined) throw new Error(t("Open a file first: its problems are attached."));
   const number = problemsOf(uri).length;
-  if (number === 0) throw new Error(`${nameOf(uri.path)} has no problems.`);
-  const label = `${nameOf(uri.path)}: ${number === 1 ? "1 problem" : `${number} problems`}`;
+  if (number === 0) throw new Error(t("{0} has no problems.", nameOf(uri.path)));
+  const label = `${nameOf(uri.path)}: ${plural(number, "{0} problem", "{0} problems")}`;
   await chat.perform({ type: "attachMention", value: `problems:${uri.toString()}`, label });
   await chat.show(true);
 }
 
 async function addTerminal(chat: ChatHere): Promise<void> {
   const text = await terminalSelection();
-  if (text === null) throw new Error("Mark something in the terminal first.");
-  const label = `Terminal: ${vscode.window.activeTerminal?.name ?? "selection"}`;
+  if (text === null) throw new Error(t("Mark something in the terminal first."));
+  const label = t("Terminal: {0}", vscode.window.activeTerminal?.name ?? t("selection"));
   await chat.perform({ type: "attachText", label, text: boundedText(text) });
   await chat.show(true);
 }

@@ -2,7 +2,9 @@
  * Reads the selection in the terminal, which VS Code gives only through the clipboard; the
  * clipboard is restored.
  */
+
 import * as vscode from "vscode";
+import { t } from "../../../shared/l10n.ts";
 import { askModal } from "../../say.ts";
 
 /** Returns the text, or null if nothing is selected or the user declines. */
@@ -24,9 +26,9 @@ export async function terminalSelection(): Promise<string | null> {
 
 async function mayReplace(): Promise<boolean> {
   const chosen = await askModal(
-    "The clipboard holds no text, or a picture. Adding the terminal's selection replaces it.",
+    t("The clipboard holds no text, or a picture. Adding the terminal's selection replaces it."),
     "",
-    [{ title: "Copy and Add" }],
+    [{ title: t("Copy and Add") }],
   );
   return chosen !== undefined;
 }

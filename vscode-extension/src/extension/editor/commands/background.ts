@@ -1,14 +1,16 @@
 /** Lists the background commands, with a button to stop each. */
+
 import * as vscode from "vscode";
 import type { BackgroundCommand } from "../../../protocol.ts";
 import { commandFigure } from "../../../shared/command-words.ts";
+import { t } from "../../../shared/l10n.ts";
 import { plainWords } from "../../plain-words.ts";
 import type { ChatLink } from "../chat-link.ts";
 import type { Handler } from "./run.ts";
 
 const STOP: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("debug-stop"),
-  tooltip: "Stop the Command",
+  tooltip: t("Stop the Command"),
 };
 
 type Row = vscode.QuickPickItem & { readonly id: string };
@@ -23,9 +25,9 @@ export function backgroundCommands(chat: ChatLink): Readonly<Record<string, Hand
  */
 async function show(chat: ChatLink): Promise<void> {
   await chat.perform({ type: "commands", stop: null });
-  if (chat.state.commands.length === 0) throw new Error("No command runs in the background.");
+  if (chat.state.commands.length === 0) throw new Error(t("No command runs in the background."));
   const box = vscode.window.createQuickPick<Row>();
-  box.title = "Indwell: background commands";
+  box.title = t("Indwell: background commands");
   const draw = (): void => {
     box.items = chat.state.commands.map(rowOf);
   };

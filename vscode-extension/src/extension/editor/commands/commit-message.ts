@@ -1,6 +1,8 @@
 /** Implements the Source Control button that writes a commit message; the user commits. */
+
 import * as vscode from "vscode";
 import type { CommitMessageResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { showProgress } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import { repositoryAt, repositoryOf } from "../../suggestions/git.ts";
@@ -16,10 +18,10 @@ export function commitCommands(server: Server): Readonly<Record<string, Handler>
         root === null
           ? repositoryOf(vscode.window.activeTextEditor?.document.uri)
           : repositoryAt(root);
-      if (repository === null) throw new Error("there is no git repository here");
+      if (repository === null) throw new Error(t("there is no git repository here"));
       const uri = repository.rootUri.toString();
       const params = { command: "indwell.commitMessage", arguments: [{ uri, quiet: true }] };
-      const made = await showProgress("Indwell: writing a commit message", (_step, token) =>
+      const made = await showProgress(t("Indwell: writing a commit message"), (_step, token) =>
         server.request<CommitMessageResult>("workspace/executeCommand", params, token),
       );
       const typed = repository.inputBox.value;

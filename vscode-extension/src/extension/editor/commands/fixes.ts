@@ -2,7 +2,9 @@
  * Implements "Fix with Indwell" for a failing test or a failed command: a prompt with the failure
  * attached.
  */
+
 import type * as vscode from "vscode";
+import { t } from "../../../shared/l10n.ts";
 import type { Attachment } from "../../../shared/state.ts";
 import { type CommandRun, runLabel, runText } from "../attach/command-run.ts";
 import type { LastCommands } from "../attach/last-command.ts";
@@ -13,10 +15,12 @@ import type { Handler } from "./run.ts";
 import { type FailedTest, testText } from "./test-text.ts";
 
 // The text of a test or a command is never part of the user's prompt; it is attached, as data.
-const FIX_COMMAND =
-  "Fix what makes the attached command of the terminal fail. Find the cause, and check the result.";
-const FIX_TEST =
-  "Fix the attached failing test. Find the cause, in the code or in the test; then run the test.";
+const FIX_COMMAND = t(
+  "Fix what makes the attached command of the terminal fail. Find the cause, and check the result.",
+);
+const FIX_TEST = t(
+  "Fix the attached failing test. Find the cause, in the code or in the test; then run the test.",
+);
 
 /** The handlers of both commands. */
 export function fixCommands(
@@ -36,7 +40,9 @@ export function fixCommands(
 function told(run: CommandRun | null): { readonly label: string; readonly text: string } {
   if (run === null)
     throw new Error(
-      "No command of a terminal is known. Run it in a terminal with shell integration, or mark its output and add that to the chat.",
+      t(
+        "No command of a terminal is known. Run it in a terminal with shell integration, or mark its output and add that to the chat.",
+      ),
     );
   return { label: runLabel(run), text: runText(run) };
 }
@@ -53,7 +59,7 @@ async function fixCommand(chat: ChatLink, run: CommandRun | null): Promise<void>
  */
 async function fixTest(chat: ChatLink, [given]: readonly unknown[]): Promise<void> {
   const { test, message } = failedTest(given);
-  const label = `Test: ${test.label}`;
+  const label = t("Test: {0}", test.label);
   const text = boundedText(testText(plainTest(test, message)));
   const own: Attachment[] = [{ kind: "text", id: `test:${test.id}`, label, text }];
   if (test.uri?.scheme === "file" && test.range !== undefined) {
@@ -81,7 +87,7 @@ function failedTest(given: unknown): Failed {
     const message = "message" in given && isMessage(given.message) ? given.message : null;
     return { test: given.test, message };
   }
-  throw new Error("Choose a test in the test explorer.");
+  throw new Error(t("Choose a test in the test explorer."));
 }
 
 function isTest(given: unknown): given is vscode.TestItem {

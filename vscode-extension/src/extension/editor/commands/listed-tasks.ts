@@ -1,6 +1,8 @@
 /** Lists the tasks of the workspace, with buttons to run, stop and open each. */
+
 import * as vscode from "vscode";
 import type { TaskRow, TasksResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { plainWords } from "../../plain-words.ts";
 import { say } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
@@ -10,31 +12,31 @@ import { taskFigure } from "./task-words.ts";
 
 const RUN: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("play"),
-  tooltip: "Run the Task in a Session",
+  tooltip: t("Run the Task in a Session"),
 };
 const STOP: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("debug-stop"),
-  tooltip: "Stop the Task",
+  tooltip: t("Stop the Task"),
 };
 const DONE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("check"),
-  tooltip: "Mark as Done",
+  tooltip: t("Mark as Done"),
 };
 const REMOVE: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("trash"),
-  tooltip: "Remove the Task",
+  tooltip: t("Remove the Task"),
 };
 const ADD: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("add"),
-  tooltip: "Add a Task",
+  tooltip: t("Add a Task"),
 };
 const RUN_ALL: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("run-all"),
-  tooltip: "Run All Tasks That Are Not Done",
+  tooltip: t("Run All Tasks That Are Not Done"),
 };
 const CLEAR: vscode.QuickInputButton = {
   iconPath: new vscode.ThemeIcon("clear-all"),
-  tooltip: "Remove the Tasks That Are Done",
+  tooltip: t("Remove the Tasks That Are Done"),
 };
 
 type Row = vscode.QuickPickItem & { readonly task: TaskRow | null };
@@ -57,8 +59,8 @@ export function listedTasks(server: Server, chat: ChatLink): Readonly<Record<str
 /** Shows the list until the user closes it, and updates the list when tasks start and end. */
 async function show(server: Server, chat: ChatLink): Promise<void> {
   const box = vscode.window.createQuickPick<Row>();
-  box.title = "Indwell: tasks of this folder";
-  box.placeholder = "Write the title of a new task, or choose a task to open its session";
+  box.title = t("Indwell: tasks of this folder");
+  box.placeholder = t("Write the title of a new task, or choose a task to open its session");
   box.buttons = [RUN_ALL, CLEAR];
   box.matchOnDescription = true;
   let tasks: readonly TaskRow[] = [];
@@ -67,7 +69,7 @@ async function show(server: Server, chat: ChatLink): Promise<void> {
     const add: Row[] =
       title === ""
         ? []
-        : [{ label: `$(add) Add “${title}”`, alwaysShow: true, task: null, buttons: [ADD] }];
+        : [{ label: t("$(add) Add “{0}”", title), alwaysShow: true, task: null, buttons: [ADD] }];
     box.items = [...tasks.map(rowOf), ...add];
   };
   const carryOut = async (words: string): Promise<void> => {

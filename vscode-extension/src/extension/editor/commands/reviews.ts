@@ -1,5 +1,7 @@
 /** Implements the commands that show changes, and other virtual documents of the server. */
+
 import * as vscode from "vscode";
+import { t } from "../../../shared/l10n.ts";
 import { say } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import type { PendingChanges } from "../pending/pending-changes.ts";
@@ -15,7 +17,7 @@ export function reviewCommands(
 ): Readonly<Record<string, Handler>> {
   const review = async (span: Span, files: readonly string[]): Promise<boolean> => {
     const isShown = await openReview(server, pending, span, files);
-    if (!isShown) void say("info", "Indwell: nothing is pending.");
+    if (!isShown) void say("info", t("Indwell: nothing is pending."));
     return isShown;
   };
   const fileDiff = async (
@@ -41,7 +43,7 @@ export function reviewCommands(
     "indwell.openDiff": (...args) => {
       const given = argumentOf(args);
       const uri = stringIn(given, "uri") ?? fileOf(args);
-      if (uri === null) throw new Error("Open a file first: there is nothing to compare.");
+      if (uri === null) throw new Error(t("Open a file first: there is nothing to compare."));
       return fileDiff({ ...spanOf(given), uri }, numberIn(given, "line") ?? cursorIn(uri));
     },
     "indwell.open": async (...args) => {

@@ -1,4 +1,5 @@
 /** Registers commands, and reports each error once, with the server's message. */
+
 import * as vscode from "vscode";
 import { say } from "../../say.ts";
 

@@ -1,6 +1,9 @@
 /** Formats sessions, turns, models and modes as lines of a list. Pure. */
+
 import type { ModelRow, SessionRow } from "../../../protocol.ts";
 import { AUTO, effortWords } from "../../../shared/effort-words.ts";
+import { costFigure } from "../../../shared/figures.ts";
+import { number, plural, t } from "../../../shared/l10n.ts";
 import { modeWords } from "../../../shared/mode-words.ts";
 import type { Turn } from "../../../shared/state.ts";
 
@@ -14,8 +17,8 @@ export interface PickRow<Value> {
 
 /** The line of a past session. */
 export function sessionRow(row: SessionRow): PickRow<string> {
-  const cost = row.usage.cost === null ? "" : `, $${row.usage.cost.toFixed(2)}`;
-  const turns = row.turns === 1 ? "1 turn" : `${row.turns} turns`;
+  const cost = row.usage.cost === null ? "" : `, ${costFigure(row.usage.cost) ?? ""}`;
+  const turns = plural(row.turns, "{0} turn", "{0} turns");
   return {
     label: row.open ? `$(check) ${row.title || row.preview}` : row.title || row.preview || row.id,
     description: `${turns}${cost}`,
@@ -34,7 +37,7 @@ export function rewindRows(
 ): readonly PickRow<number>[] {
   const own = turns.filter((one) => one.session === session && !one.left);
   const rows = own.slice(0, -1).map((one) => ({
-    label: `After turn ${one.number}`,
+    label: t("After turn {0}", one.number),
     description: oneLine(one.words),
     detail: "",
     value: one.number,
@@ -45,7 +48,7 @@ export function rewindRows(
     first.number === 1
       ? [
           {
-            label: "Before the first turn",
+            label: t("Before the first turn"),
             description: oneLine(first.words),
             detail: "",
             value: 0,
@@ -57,16 +60,16 @@ export function rewindRows(
 
 /** The line of a model, with its window and prices. */
 export function modelRow(row: ModelRow): PickRow<string> {
-  const window =
-    row.window === null ? "" : `${Math.round(row.window / 1000).toLocaleString("en")}k tokens`;
+  const window = row.window === null ? "" : t("{0}k tokens", number(Math.round(row.window / 1000)));
   const price =
     row.input === null || row.output === null
       ? ""
-      : `$${row.input} in, $${row.output} out per million tokens`;
+      : t("{0} in, {1} out per million tokens", `$${number(row.input)}`, `$${number(row.output)}`);
   return {
     label: row.chosen ? `$(check) ${row.name}` : row.name,
     description: [window, price].filter((one) => one !== "").join(" · "),
-    detail: row.tools === false ? "Does not support tool calls: it can answer, but not edit" : "",
+    detail:
+      row.tools === false ? t("Does not support tool calls: it can answer, but not edit") : "",
     value: row.name,
   };
 }

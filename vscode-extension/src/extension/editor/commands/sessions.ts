@@ -1,6 +1,8 @@
 /** Commands about sessions; the user chooses in lists. */
+
 import * as vscode from "vscode";
 import type { ModelsResult, SessionsResult, StatusResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { sayInPassing } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import type { ChatHere, ChatLink } from "../chat-link.ts";
@@ -31,7 +33,7 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
     "indwell.newSessionInEditor": () => chat.openTab(null),
     "indwell.openInEditor": async (...args) => {
       const session = stringIn(argumentOf(args), "session") ?? chat.here.state.session;
-      if (session === null) throw new Error("There is no session yet. Send a prompt first.");
+      if (session === null) throw new Error(t("There is no session yet. Send a prompt first."));
       await chat.openTab(session);
     },
     "indwell.compact": () => chat.here.perform({ type: "command", command: "compact" }),
@@ -64,7 +66,7 @@ export function sessionCommands(server: Server, chat: ChatLink): Readonly<Record
     },
     "indwell.fork": async (...args) => {
       const turn = numberIn(argumentOf(args), "turn") ?? lastEnded(chat.here);
-      if (turn === null) throw new Error("There is no finished turn to fork from.");
+      if (turn === null) throw new Error(t("There is no finished turn to fork from."));
       await chat.here.perform({ type: "fork", turn });
       await chat.here.show(true);
     },
@@ -105,7 +107,7 @@ async function trust(server: Server): Promise<void> {
   const isTrusted = await server.execute<boolean | null>("indwell.trust", { wait: true });
   // Nobody may have been asked, and a command without a visible effect would look broken.
   if (isTrusted === true && before.trusted && before.undecided === "")
-    sayInPassing("No file of this folder waits for your decision.", PASSING_MS);
+    sayInPassing(t("No file of this folder waits for your decision."), PASSING_MS);
 }
 
 /** Returns the active chat document, if any. */
@@ -135,7 +137,7 @@ async function pick<Value>(
 
 function chooseTurn(chat: ChatHere): Promise<number | null> {
   const rows = rewindRows(chat.state.turns, chat.state.session);
-  return pick("go back to", rows, "There is no turn to go back to.");
+  return pick(t("go back to"), rows, t("There is no turn to go back to."));
 }
 
 /** Asks whether to restore files; null if the list was closed. */
@@ -147,38 +149,38 @@ function chooseFiles(): Promise<boolean | null> {
     value,
   });
   const rows = [
-    row("Keep the files as they are", "only the conversation goes back", false),
-    row("Restore the files too", "as they were then; your own work is asked for", true),
+    row(t("Keep the files as they are"), t("only the conversation goes back"), false),
+    row(t("Restore the files too"), t("as they were then; your own work is asked for"), true),
   ];
-  return pick("go back with the files?", rows, "");
+  return pick(t("go back with the files?"), rows, "");
 }
 
 async function chooseMode(server: Server): Promise<string | null> {
   const status = await server.request<StatusResult>("indwell/status", {});
   const rows = status.modes.map((one) => modeRow(one, status.mode));
-  return pick("choose the mode", rows, "No mode is available here.");
+  return pick(t("choose the mode"), rows, t("No mode is available here."));
 }
 
 async function chooseEffort(server: Server): Promise<string | null> {
   const { effort, efforts, model } = await server.request<StatusResult>("indwell/status", {});
   const rows = efforts.length === 0 ? [] : effortRows(efforts, effort);
   return pick(
-    "choose how much the model thinks",
+    t("choose how much the model thinks"),
     rows,
-    `${model || "The model"} is not known to think, so there is nothing to choose.`,
+    t("{0} is not known to think, so there is nothing to choose.", model || t("The model")),
   );
 }
 
 async function chooseModel(server: Server): Promise<string | null> {
   const { models } = await server.request<ModelsResult>("indwell/models", {});
-  return pick("choose the model", models.map(modelRow), "The provider offers no model.");
+  return pick(t("choose the model"), models.map(modelRow), t("The provider offers no model."));
 }
 
 /** Shows a list that the server searches while the user types. */
 async function chooseSession(server: Server): Promise<string | null> {
   const box = vscode.window.createQuickPick<PickRow<string> & vscode.QuickPickItem>();
-  box.title = "Indwell: resume a session";
-  box.placeholder = "Search in titles and in your words";
+  box.title = t("Indwell: resume a session");
+  box.placeholder = t("Search in titles and in your words");
   let timer: NodeJS.Timeout | undefined;
   let newest = 0;
   const load = async (query: string): Promise<void> => {

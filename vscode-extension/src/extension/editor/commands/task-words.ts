@@ -1,5 +1,7 @@
 /** The state of a task in a few words. Pure. */
+
 import type { TaskRow } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 
 /** Returns a line such as `t3 · waits for t1, t2`. */
 export function taskFigure(task: TaskRow): string {
@@ -8,6 +10,7 @@ export function taskFigure(task: TaskRow): string {
 }
 
 function stateOf(task: TaskRow, before: string): string {
-  if (task.state === "waiting") return before === "" ? "starts soon" : `waits for ${before}`;
-  return task.state === "open" && before !== "" ? `after ${before}` : task.state;
+  if (task.state === "waiting")
+    return before === "" ? t("starts soon") : t("waits for {0}", before);
+  return task.state === "open" && before !== "" ? t("after {0}", before) : task.state;
 }

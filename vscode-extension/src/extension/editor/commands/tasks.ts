@@ -2,9 +2,11 @@
  * Implements fix, explain, document, test, refactor and ask: from the palette, menus, keys, code
  * actions and lenses.
  */
+
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { type StartedResult, TASK_COMMANDS } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { askInABox } from "../../client/ask-box.ts";
 import { problemsIn, problemsOf } from "../../client/problems.ts";
 import { isWork } from "../../client/told-documents.ts";
@@ -27,9 +29,9 @@ interface Task {
 const SPECIAL: Readonly<Partial<Record<(typeof TASK_COMMANDS)[number], Partial<Task>>>> = {
   "indwell.fixAll": { whole: true },
   "indwell.explain": { answers: true },
-  "indwell.refactor": { question: "Refactor how?" },
-  "indwell.edit": { question: "Edit how?" },
-  "indwell.ask": { question: "Ask about this", answers: true },
+  "indwell.refactor": { question: t("Refactor how?") },
+  "indwell.edit": { question: t("Edit how?") },
+  "indwell.ask": { question: t("Ask about this"), answers: true },
 };
 const TASKS: readonly Task[] = TASK_COMMANDS.map((command) => ({
   command,
@@ -59,7 +61,7 @@ async function runTask(
   // A code action or a key binding passes a position; the palette means the active editor.
   const place = given !== null && "uri" in given ? given : here(await server.ready(), task);
   if (place === null) {
-    throw new Error("Open a file first: there is nothing to work on.");
+    throw new Error(t("Open a file first: there is nothing to work on."));
   }
   const asked = { ...place, ...(given ?? {}) };
   const needsWords = task.question !== null && typeof asked["text"] !== "string";

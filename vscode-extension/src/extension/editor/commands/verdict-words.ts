@@ -1,5 +1,7 @@
 /** The offers to accept or reject changes in a list, and their labels. Pure. */
+
 import type { ChangeRow, VerdictArguments, VerdictResult } from "../../../protocol.ts";
+import { plural, t } from "../../../shared/l10n.ts";
 
 /** One line of the list, which accepts or rejects some changes. */
 export interface VerdictOffer {
@@ -13,7 +15,7 @@ export interface VerdictOffer {
  * at the cursor.
  */
 export function verdictOffers(
-  verdict: "Accept" | "Reject",
+  verdict: "accept" | "reject",
   rows: readonly ChangeRow[],
   here: readonly string[],
   uri: string | null,
@@ -26,17 +28,17 @@ export function verdictOffers(
   const ofTurn = rows.filter((one) => one.turn === newest?.turn && one.session === newest.session);
   const all = rows.map((one) => one.id);
   const candidates: readonly (readonly [string, readonly string[]])[] = [
-    [here.length === 1 ? "this change" : `these ${here.length} changes`, here],
-    ["all changes in this file", inFile],
-    [`all changes of turn ${newest?.turn ?? 0}`, ofTurn.map((one) => one.id)],
-    ["all pending changes", all],
+    [plural(here.length, "this change", "these {0} changes"), here],
+    [t("all changes in this file"), inFile],
+    [t("all changes of turn {0}", newest?.turn ?? 0), ofTurn.map((one) => one.id)],
+    [t("all pending changes"), all],
   ];
   const seen = new Set<string>();
   return candidates.flatMap(([what, hunks]) => {
     const key = hunks.join();
     if (hunks.length === 0 || seen.has(key)) return [];
     seen.add(key);
-    const label = `${verdict} ${what}`;
+    const label = verdict === "accept" ? t("Accept {0}", what) : t("Reject {0}", what);
     // The offer names ids, so that it does not cover changes that arrive while the list is open.
     return [{ label, description: inFiles(rows, hunks), argument: { hunks: [...hunks] } }];
   });
@@ -45,10 +47,9 @@ export function verdictOffers(
 function inFiles(rows: readonly ChangeRow[], hunks: readonly string[]): string {
   const wanted = new Set(hunks);
   const files = [...new Set(rows.filter((one) => wanted.has(one.id)).map((one) => one.path))];
-  const changes = hunks.length === 1 ? "1 change" : `${hunks.length} changes`;
-  return files.length === 1
-    ? `${changes} in ${files[0] ?? ""}`
-    : `${changes} in ${files.length} files`;
+  const where =
+    files.length === 1 ? (files[0] ?? "") : plural(files.length, "one file", "{0} files");
+  return plural(hunks.length, "{0} change in {1}", "{0} changes in {1}", where);
 }
 
 /**

@@ -2,8 +2,10 @@
  * Accepts and rejects changes: at the cursor, in a file, all changes, or those that a lens or hover
  * names.
  */
+
 import * as vscode from "vscode";
 import type { UndoVerdictResult, VerdictArguments, VerdictResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { say, sayInPassing } from "../../say.ts";
 import type { Server } from "../../server/server.ts";
 import { keysOf } from "../pending/bar.ts";
@@ -29,19 +31,19 @@ export function verdictCommands(
     },
     [`indwell.${verdict}Change`]: () => {
       const hunks = idsAtCursor(pending);
-      if (hunks.length === 0) throw new Error("No pending change is at the cursor.");
+      if (hunks.length === 0) throw new Error(t("No pending change is at the cursor."));
       return judge(server, verdict, { hunks });
     },
     [`indwell.${verdict}File`]: (...args) => {
       const uri = fileOf(args);
       const file = uri === null ? "" : pending.fileOf(vscode.Uri.parse(uri)).toString();
       const hunks = pending.of(file).map((one) => one.id);
-      if (hunks.length === 0) throw new Error("No change is pending in this file.");
+      if (hunks.length === 0) throw new Error(t("No change is pending in this file."));
       return judge(server, verdict, { hunks });
     },
     [`indwell.${verdict}All`]: () => {
       const hunks = pending.rows.map((one) => one.id);
-      if (hunks.length === 0) throw new Error("Nothing is pending.");
+      if (hunks.length === 0) throw new Error(t("Nothing is pending."));
       return judge(server, verdict, { hunks });
     },
   });
@@ -74,7 +76,7 @@ async function judge(
     void say("warning", `Indwell: ${result.message}`);
   } else {
     const keys = keysOf("indwell.undoVerdict", process.platform === "darwin");
-    const back = result.hunks.length > 0 ? ` (undo: ${keys})` : "";
+    const back = result.hunks.length > 0 ? ` ${t("(undo: {0})", keys)}` : "";
     sayInPassing(`Indwell: ${result.message}${back}`, SHOWN_MS);
   }
   return result;
@@ -85,14 +87,13 @@ async function choose(
   server: Server,
   pending: PendingChanges,
 ): Promise<VerdictResult | null> {
-  const title = verdict === "accept" ? "Accept" : "Reject";
   const active = vscode.window.activeTextEditor?.document.uri.toString() ?? null;
   const row = pending.rows.find((one) => vscode.Uri.parse(one.uri).toString() === active);
-  const offers = verdictOffers(title, pending.rows, idsAtCursor(pending), row?.uri ?? null);
-  if (offers.length === 0) throw new Error("Nothing is pending.");
+  const offers = verdictOffers(verdict, pending.rows, idsAtCursor(pending), row?.uri ?? null);
+  if (offers.length === 0) throw new Error(t("Nothing is pending."));
   const chosen = await vscode.window.showQuickPick([...offers], {
-    title: `${title} pending changes`,
-    placeHolder: `What to ${verdict}`,
+    title: verdict === "accept" ? t("Accept pending changes") : t("Reject pending changes"),
+    placeHolder: verdict === "accept" ? t("What to accept") : t("What to reject"),
   });
   return chosen === undefined ? null : judge(server, verdict, chosen.argument);
 }
@@ -138,7 +139,7 @@ async function go(
   const uri = stringIn(from, "uri") ?? editor?.document.uri.toString() ?? null;
   const line = numberIn(from, "line") ?? editor?.selection.active.line ?? 0;
   const found = neighbour(pending.stops, uri, line, way);
-  if (found === null) throw new Error("Nothing is pending.");
+  if (found === null) throw new Error(t("Nothing is pending."));
   const at = new vscode.Range(found.line, 0, found.line, 0);
   if (editor !== undefined && found.uri === editor.document.uri.toString()) {
     // In a diff, the same editor is used, because showing the document would leave the diff.

@@ -4,8 +4,10 @@
  * at a line; a comment that is being edited takes the focus by itself, which a new thread's reply
  * box does not.
  */
+
 import * as vscode from "vscode";
 import type { EventParams, StartedResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { visible } from "../../../shared/visible.ts";
 import { isWork } from "../../client/told-documents.ts";
 import { plainRange } from "../../client/watch-attention.ts";
@@ -66,7 +68,7 @@ export class InlinePrompt implements vscode.Disposable {
   #open(): void {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined || !isWork(editor.document.uri.scheme))
-      throw new Error("Open a file first: there is nothing to edit.");
+      throw new Error(t("Open a file first: there is nothing to edit."));
     for (const old of this.#fields) if (old.standing !== "working") this.#remove(old);
     const { document, selection } = editor;
     const last = lastLine(selection);
@@ -94,7 +96,7 @@ export class InlinePrompt implements vscode.Disposable {
     const words = textOf(comment).trim();
     if (field === null || field.standing !== "asking" || words === "") return;
     // The comment stays, because VS Code draws no later label of a thread without comments.
-    this.#show(field, "working", "Starting");
+    this.#show(field, "working", t("Starting"));
     try {
       const { document, selection, version } = field;
       const started = await this.#server.execute<StartedResult | null>(COMMAND, {
@@ -205,7 +207,7 @@ export class InlinePrompt implements vscode.Disposable {
 function fieldWith(words: string): vscode.Comment {
   return {
     author: { name: "Indwell" },
-    label: "Enter sends, Esc closes",
+    label: t("Enter sends, Esc closes"),
     body: words,
     mode: vscode.CommentMode.Editing,
     contextValue: "field",
@@ -218,7 +220,7 @@ function isOf({ session, event }: EventParams, turn: Turn): boolean {
 }
 
 function placeWords({ selection }: Field): string {
-  return `Edit ${linesWords(selection.start.line, lastLine(selection))}`;
+  return t("Edit {0}", linesWords(selection.start.line, lastLine(selection)));
 }
 
 function textOf(given: unknown): string {

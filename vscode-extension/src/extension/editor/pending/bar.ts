@@ -1,4 +1,5 @@
 /** Formats the bar at a pending change, as links above the change. Pure. */
+import { number, t } from "../../../shared/l10n.ts";
 import type { PendingLines } from "./pending-lines.ts";
 
 /** A link: its title may begin with a codicon. */
@@ -54,7 +55,7 @@ export function changeBar(one: PendingLines, place: BarPlace): readonly BarLink[
     argument: object,
   ): BarLink => ({
     title: iconed(icon, `${words === "" ? "" : `${words} `}${keysOf(key, isMac)}`),
-    tooltip: `${words || (key === "indwell.nextChange" ? "Next change" : "Previous change")} (${keysOf(key, isMac)})`,
+    tooltip: `${words || (key === "indwell.nextChange" ? t("Next change") : t("Previous change"))} (${keysOf(key, isMac)})`,
     command,
     argument,
   });
@@ -71,12 +72,12 @@ export function changeBar(one: PendingLines, place: BarPlace): readonly BarLink[
           ),
         );
   return [
-    link("check", "Accept", "indwell.acceptChange", "indwell.accept", { hunks }),
-    link("close", "Reject", "indwell.rejectChange", "indwell.reject", { hunks }),
+    link("check", t("Accept"), "indwell.acceptChange", "indwell.accept", { hunks }),
+    link("close", t("Reject"), "indwell.rejectChange", "indwell.reject", { hunks }),
     ...steps,
     {
       title: iconed("diff", figureWords(one, place)),
-      tooltip: "Show the change as a diff",
+      tooltip: t("Show the change as a diff"),
       command: "indwell.openDiff",
       argument: { uri, line: one.first },
     },
@@ -84,14 +85,14 @@ export function changeBar(one: PendingLines, place: BarPlace): readonly BarLink[
 }
 
 /** Returns a text such as `+1 −2 · 2 of 3 · turn 4`. */
-function figureWords(one: PendingLines, { number, total }: BarPlace): string {
-  const kind = one.kind === "create" ? "new file" : one.kind === "opaque" ? "not text" : "";
+function figureWords(one: PendingLines, { number: nth, total }: BarPlace): string {
+  const kind = one.kind === "create" ? t("new file") : one.kind === "opaque" ? t("not text") : "";
   return [
     one.kind === "opaque" ? "" : `+${one.count} −${one.removed}`,
     kind,
-    total > 1 ? `${number} of ${total}` : "",
-    `turn ${one.turn}`,
-    one.touched ? "edited since" : "",
+    total > 1 ? t("{0} of {1}", nth, total) : "",
+    t("turn {0}", one.turn),
+    one.touched ? t("edited since") : "",
   ]
     .filter((part) => part !== "")
     .join(" · ");
@@ -108,27 +109,27 @@ export function fileBar(
 ): readonly BarLink[] {
   const all: readonly BarLink[] = [
     {
-      title: iconed("check-all", `Accept all ${hunks.length}`),
-      tooltip: "Accept all changes in this file",
+      title: iconed("check-all", t("Accept all {0}", number(hunks.length))),
+      tooltip: t("Accept all changes in this file"),
       command: "indwell.accept",
       argument: { hunks },
     },
     {
-      title: iconed("close-all", `Reject all ${hunks.length}`),
-      tooltip: "Reject all changes in this file",
+      title: iconed("close-all", t("Reject all {0}", number(hunks.length))),
+      tooltip: t("Reject all changes in this file"),
       command: "indwell.reject",
       argument: { hunks },
     },
     {
-      title: iconed("diff", "Diff"),
-      tooltip: "Show the changes of this file as a diff",
+      title: iconed("diff", t("Diff")),
+      tooltip: t("Show the changes of this file as a diff"),
       command: "indwell.openDiff",
       argument: { uri },
     },
   ];
   const back: BarLink = {
-    title: iconed("discard", `Undo ${keysOf("indwell.undoVerdict", isMac)}`),
-    tooltip: `Undo the last verdict: ${undo}`,
+    title: iconed("discard", t("Undo {0}", keysOf("indwell.undoVerdict", isMac))),
+    tooltip: t("Undo the last verdict: {0}", undo),
     command: "indwell.undoVerdict",
     argument: {},
   };

@@ -1,5 +1,7 @@
 /** Shows the hover of a pending change, with links for the verdicts. */
+
 import * as vscode from "vscode";
+import { t } from "../../../shared/l10n.ts";
 import type { PendingLines } from "./pending-lines.ts";
 
 /** The maximum number of characters of the old lines in a hover. */
@@ -17,12 +19,12 @@ export function changeHover(
   document: vscode.TextDocument,
 ): readonly vscode.MarkdownString[] {
   const which = { hunks: [one.id] };
-  const words = [`Turn ${one.turn}`, `+${one.count} −${one.removed}`];
-  if (one.touched) words.push("edited since");
+  const words = [t("Turn {0}", one.turn), `+${one.count} −${one.removed}`];
+  if (one.touched) words.push(t("edited since"));
   const verdicts = new vscode.MarkdownString(
-    `**Indwell** ${words.join(", ")} · ${link("Accept", "indwell.accept", which)} · ` +
-      `${link("Reject", "indwell.reject", which)} · ` +
-      link("Open diff", "indwell.openDiff", { uri: document.uri.toString(), line: one.first }),
+    `**Indwell** ${words.join(", ")} · ${link(t("Accept"), "indwell.accept", which)} · ` +
+      `${link(t("Reject"), "indwell.reject", which)} · ` +
+      link(t("Open diff"), "indwell.openDiff", { uri: document.uri.toString(), line: one.first }),
   );
   verdicts.isTrusted = { enabledCommands: ALLOWED };
   if (one.removed === 0) return [verdicts];

@@ -1,4 +1,5 @@
 /** Computes the marks for the pending changes of a document. Pure. */
+import { plural } from "../../../shared/l10n.ts";
 import { pairLines } from "../../../shared/word-diff.ts";
 import type { PendingLines } from "./pending-lines.ts";
 
@@ -132,5 +133,5 @@ function ghosts(
 
 /** Returns `1 removed line` or `3 removed lines`. */
 export function removedWords(lines: number): string {
-  return lines === 1 ? "1 removed line" : `${lines} removed lines`;
+  return plural(lines, "{0} removed line", "{0} removed lines");
 }

@@ -2,6 +2,7 @@
  * Formats removed text so that the editor can draw it in a line: one line, no tabs, nothing hidden.
  * Pure.
  */
+import { t } from "../../../shared/l10n.ts";
 import { visible } from "../../../shared/visible.ts";
 import { type Ghost, removedWords } from "./marks.ts";
 
@@ -38,6 +39,6 @@ export function lostWords(text: string, tabSize: number): string {
 export function ghostWords({ text, more }: Ghost, tabSize: number): string {
   const line = text === "" ? "" : `−\u00a0${drawn(text, tabSize)}`;
   if (more === 0) return line;
-  const rest = text === "" ? removedWords(more) : `${more} more`;
+  const rest = text === "" ? removedWords(more) : t("{0} more", more);
   return `${line}${text === "" ? "−" : "\u00a0\u00a0…"}\u00a0${rest.replaceAll(" ", "\u00a0")}`;
 }

@@ -1,5 +1,7 @@
 /** Chooses the pairs of texts that a review shows. Pure: URIs are strings. */
+
 import type { ChangeRow } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 
 /** Selects some of the changes; if all fields are empty, every pending change. */
 export interface Span {
@@ -42,5 +44,5 @@ export function baseQuery(span: Span): string {
 
 /** Returns the title of a review of several files; the editor adds the number of files. */
 export function reviewTitle(span: Span): string {
-  return span.turn ? `Indwell: Changes of turn ${span.turn}` : "Indwell: Pending changes";
+  return span.turn ? t("Indwell: Changes of turn {0}", span.turn) : t("Indwell: Pending changes");
 }

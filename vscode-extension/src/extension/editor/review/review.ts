@@ -1,6 +1,8 @@
 /** Shows changes as diffs: one file beside its base, or all files in a multi-file editor. */
+
 import * as vscode from "vscode";
 import type { ChangeRow, ChangesResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import type { Server } from "../../server/server.ts";
 import type { PendingChanges } from "../pending/pending-changes.ts";
 import { baseQuery, type Compared, compared, reviewTitle, type Span } from "./resources.ts";
@@ -16,7 +18,7 @@ export function baseOf(uri: vscode.Uri, span: Span = {}): vscode.Uri {
 /** Opens the diff of one file. */
 export async function openDiff(uri: vscode.Uri, span: Span = {}, line?: number): Promise<void> {
   const name = vscode.workspace.asRelativePath(uri);
-  const part = span.turn ? `turn ${span.turn}` : "pending changes";
+  const part = span.turn ? t("turn {0}", span.turn) : t("pending changes");
   const at = line === undefined ? undefined : new vscode.Range(line, 0, line, 0);
   const options: vscode.TextDocumentShowOptions =
     at === undefined ? { preview: true } : { preview: true, selection: at };

@@ -2,6 +2,7 @@
  * Chooses notifications for a user who does not see the panel: few notifications, and each only
  * once. Pure.
  */
+import { t } from "../../../shared/l10n.ts";
 import { ownQuestions } from "../../../shared/selectors.ts";
 import type { PanelState, TurnEnding } from "../../../shared/state.ts";
 
@@ -27,7 +28,7 @@ export function noticesOf(before: PanelState, now: PanelState): readonly PanelNo
     .map((one): PanelNotice => {
       const words = one.kind === "permission" ? one.asked.title : one.prompt;
       const who =
-        one.kind === "ask" && one.by === "model" ? "Indwell: the model asks" : "Indwell asks";
+        one.kind === "ask" && one.by === "model" ? t("Indwell: the model asks") : t("Indwell asks");
       return {
         key: `question ${one.nonce}`,
         about: "question",
@@ -48,7 +49,7 @@ function turnNotice(before: PanelState, now: PanelState): PanelNotice | null {
   const ran =
     old?.session === turn.session && old.number === turn.number && old.ending === "running";
   if (!ran) return null;
-  const why = turn.message === "" ? "the turn did not come to its end" : short(turn.message);
+  const why = turn.message === "" ? t("the turn did not come to its end") : short(turn.message);
   return {
     key: `turn ${turn.session} ${turn.number}`,
     about: "turn",

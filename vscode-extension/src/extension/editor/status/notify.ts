@@ -1,11 +1,13 @@
 /** Shows a notification if the panel is hidden and the user is needed. */
+
 import * as vscode from "vscode";
+import { t } from "../../../shared/l10n.ts";
 import { say } from "../../say.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { noticesOf, type PanelNotice } from "./notices.ts";
 
-const SHOW = "Show";
-const NO = "No";
+const SHOW = t("Show");
+const NO = t("No");
 /**
  * Milliseconds to wait, because a question first shows the panel; a notification follows only if
  * that fails.

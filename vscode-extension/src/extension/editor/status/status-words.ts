@@ -1,6 +1,8 @@
 /** The text of the status bar. Pure. */
+
 import { commandsWords, runningCommands } from "../../../shared/command-words.ts";
-import { costFigure, countFigure } from "../../../shared/figures.ts";
+import { costFigure } from "../../../shared/figures.ts";
+import { number, plural, t } from "../../../shared/l10n.ts";
 import { lackingWords } from "../../../shared/lacking-words.ts";
 import { isBusy, runningTurn, sessionCost } from "../../../shared/selectors.ts";
 import type { PanelState, ToolPart } from "../../../shared/state.ts";
@@ -34,18 +36,18 @@ function mostPressing(server: ServerState, panel: PanelState): StatusWords {
   const pending = pendingWords(panel.pending.total, panel.pending.files);
   const more = [
     panel.status?.lacking ? lackingWords(panel.status.lacking).sentence : "",
-    panel.status?.lacking ? "Connect a model" : "",
-    panel.status?.model ? `Model: ${panel.status.model}` : "",
-    panel.status ? `Mode: ${panel.status.mode}` : "",
+    panel.status?.lacking ? t("Connect a model") : "",
+    panel.status?.model ? t("Model: {0}", panel.status.model) : "",
+    panel.status ? t("Mode: {0}", panel.status.mode) : "",
     pending,
     runningCommands(panel.commands).length === 0 ? "" : commandsWords(panel.commands),
-    cost === "" ? "" : `Cost of the session: ${cost}`,
+    cost === "" ? "" : t("Cost of the session: {0}", cost),
   ].filter((one) => one !== "");
   const question = panel.questions[0];
   if (question !== undefined) {
     const what = question.kind === "permission" ? question.asked.title : question.prompt;
     const isModel = question.kind === "ask" && question.by === "model";
-    const who = isModel ? "The model asks" : "Indwell asks";
+    const who = isModel ? t("The model asks") : t("Indwell asks");
     return words("$(question)", who, [what, ...more], "asks", cost);
   }
   const doing = doingNow(panel);
@@ -55,7 +57,7 @@ function mostPressing(server: ServerState, panel: PanelState): StatusWords {
   return words(
     "$(comment-discussion)",
     "Indwell",
-    more.length > 0 ? more : ["Ready"],
+    more.length > 0 ? more : [t("Ready")],
     "plain",
     cost,
   );
@@ -64,12 +66,12 @@ function mostPressing(server: ServerState, panel: PanelState): StatusWords {
 /** Returns the activity of the running turn, or null if no turn runs. */
 export function doingNow(panel: PanelState): string | null {
   const turn = runningTurn(panel);
-  if (turn === undefined) return isBusy(panel) ? "Working" : null;
+  if (turn === undefined) return isBusy(panel) ? t("Working") : null;
   const tool = going(turn.parts);
   if (tool !== undefined) return toolWords(tool);
   const last = turn.parts.at(-1);
-  if (last?.kind === "text") return "Writing";
-  return last?.kind === "line" && last.what === "checking" ? "Checking" : "Thinking";
+  if (last?.kind === "text") return t("Writing");
+  return last?.kind === "line" && last.what === "checking" ? t("Checking") : t("Thinking");
 }
 
 function toolWords(tool: ToolPart): string {
@@ -83,8 +85,13 @@ function toolWords(tool: ToolPart): string {
 /** Returns `3 changes pending in 2 files`, or empty if there are none. */
 export function pendingWords(changes: number, files: number): string {
   if (changes === 0) return "";
-  const what = `${countFigure(changes, "change")} pending`;
-  return files > 1 ? `${what} in ${countFigure(files, "file")}` : what;
+  if (files <= 1) return plural(changes, "{0} change pending", "{0} changes pending");
+  return plural(
+    changes,
+    "{0} change pending in {1} files",
+    "{0} changes pending in {1} files",
+    number(files),
+  );
 }
 
 function serverWords(server: ServerState): StatusWords | null {
@@ -95,24 +102,24 @@ function serverWords(server: ServerState): StatusWords | null {
       return words(
         "$(circle-slash)",
         "Indwell",
-        [server.reason || "The server is not started"],
+        [server.reason || t("The server is not started")],
         "plain",
         "",
       );
     case "starting":
-      return words("$(loading~spin)", "Indwell starts", [server.step], "plain", "");
+      return words("$(loading~spin)", t("Indwell starts"), [server.step], "plain", "");
     case "waiting":
       return words(
         "$(warning)",
-        "Indwell starts again",
-        ["The server ended by itself"],
+        t("Indwell starts again"),
+        [t("The server ended by itself")],
         "down",
         "",
       );
     case "stopped":
       return server.crashed
-        ? words("$(warning)", "Indwell is down", [server.reason], "down", "")
-        : words("$(circle-slash)", "Indwell is stopped", [server.reason], "plain", "");
+        ? words("$(warning)", t("Indwell is down"), [server.reason], "down", "")
+        : words("$(circle-slash)", t("Indwell is stopped"), [server.reason], "plain", "");
     default:
       return server satisfies never;
   }

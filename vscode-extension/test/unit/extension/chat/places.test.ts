@@ -177,10 +177,13 @@ test("UI-02 the page loads nothing, runs one script, and has no inline handler",
     script: 'go("</script>", /<!--/);',
     style: '@font-face { src: url("./codicon.ttf?1") }',
     nonce: "n0",
+    language: { name: "de", bundle: { 'Say "a"': "<b>" } },
     first: '{"text":"</div><b>a & b"}',
   });
   assert.match(html, /url\("vscode-resource:\/dist\/codicon\.ttf\?1"\)/);
   assert.match(html, /data-first="\{&quot;text&quot;:&quot;&lt;\/div>&lt;b>a &amp; b&quot;}"/);
+  assert.match(html, /<html lang="de">/);
+  assert.match(html, /data-language="{&quot;name&quot;:&quot;de&quot;,[^"]*:&quot;&lt;b>&quot;}}"/);
   assert.ok(html.includes('go("<\\/script>", /<!--/);\n//-->\n</script>'));
   const policy = /content="(default-src[^"]*)"/.exec(html)?.[1] ?? "";
   assert.deepEqual(policy.split("; "), [

@@ -18,7 +18,7 @@ function row(
 
 test("no two offers mean the same changes, and each names them by id", () => {
   const rows = [row("1", "a", 1), row("2", "a", 2), row("3", "b", 2)];
-  const offers = verdictOffers("Accept", rows, ["1"], "file:///a");
+  const offers = verdictOffers("accept", rows, ["1"], "file:///a");
   assert.deepEqual(
     offers.map((one) => [one.label, one.description, one.argument.hunks]),
     [
@@ -28,8 +28,8 @@ test("no two offers mean the same changes, and each names them by id", () => {
       ["Accept all pending changes", "3 changes in 2 files", ["1", "2", "3"]],
     ],
   );
-  assert.equal(verdictOffers("Reject", [row("1", "a", 1)], ["1"], "file:///a").length, 1);
-  assert.deepEqual(verdictOffers("Reject", [], [], null), []);
+  assert.equal(verdictOffers("reject", [row("1", "a", 1)], ["1"], "file:///a").length, 1);
+  assert.deepEqual(verdictOffers("reject", [], [], null), []);
 });
 
 test("a new file has no text before, a deleted one none after", () => {

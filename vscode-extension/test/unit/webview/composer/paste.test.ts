@@ -22,7 +22,7 @@ test("what is too long for a chip stays in the composer, so that nothing of it i
 
 test("a chip says how much was pasted", () => {
   assert.equal(textLabel("a\n".repeat(52)), "Pasted text, 52 lines");
-  assert.equal(textLabel("x".repeat(3_000)), "Pasted text, 3000 characters");
+  assert.equal(textLabel("x".repeat(3_000)), "Pasted text, 3,000 characters");
 });
 
 test("pictures that models take go along; the others get one sentence", () => {

@@ -39,5 +39,5 @@ test("ages are in people's words", () => {
     at(2026, 10, 2),
     at(2025, 0, 2),
   ].map((date) => ageWords(date, NOW));
-  assert.deepEqual(said, ["1 min ago", "now", "3 h ago", "22:05", "2 Nov", "2 Jan 2025"]);
+  assert.deepEqual(said, ["1 min ago", "now", "3 h ago", "22:05", "Nov 2", "Jan 2, 2025"]);
 });
