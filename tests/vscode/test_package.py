@@ -23,12 +23,14 @@ INSTALL_S = 280  # limit for a busy machine; an idle machine needs 30 s
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 NODE = shutil.which("node", path=BESIDE)
 
+LANGUAGES = ("de", "zh-cn")
 STATES = ("asking", "plain", "running")
 ALWAYS = {
     *("package.json", "readme.md", "changelog.md", "LICENSE.txt"),
     *(f"dist/{name}.js" for name in ("extension", "client", "colours", "webview")),
     *("dist/onig.wasm", "dist/webview.css", "dist/codicon.ttf", "dist/THIRD-PARTY.txt"),
-    *(f"l10n/bundle.l10n.{language}.json" for language in ("de", "zh-cn")),
+    *(f"l10n/bundle.l10n.{language}.json" for language in LANGUAGES),
+    *(f"package.nls{language}.json" for language in ("", *(f".{one}" for one in LANGUAGES))),
     *("media/icon.png", "media/indwell.svg", "server/requirements.txt"),
     *(f"media/tab/{state}-{theme}.svg" for state in STATES for theme in ("dark", "light")),
     *(
@@ -136,10 +138,22 @@ def test_the_package_has_no_source_map_no_local_path_and_no_other_version(packag
 
 
 def test_the_packaged_manifest_has_no_development_fields(package: Path) -> None:
-    shipped = json.loads(read(package, "package.json"))
+    texts = json.loads(read(package, "package.nls.json"))
+    named = re.sub(
+        r'"%(\w+)%"', lambda name: json.dumps(texts[name[1]]), read(package, "package.json")
+    )
+    shipped = json.loads(named)
     written = json.loads((EXTENSION / "package.json").read_text("utf-8"))
     dropped = {"private", "scripts", "devDependencies", "dependencies"}
     assert shipped == {name: it for name, it in written.items() if name not in dropped}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_language_has_every_text_of_the_manifest(package: Path, language: str) -> None:
+    english = json.loads(read(package, "package.nls.json"))
+    other = json.loads(read(package, f"package.nls.{language}.json"))
+    assert set(other) == set(english)
+    assert sum(other[name] != text for name, text in english.items()) > len(english) * 0.95
 
 
 def test_the_packaged_changelog_describes_this_version(package: Path) -> None:

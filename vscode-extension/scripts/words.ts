@@ -2,16 +2,13 @@
  * Reads the sources for texts that users see. `node scripts/words.ts`, run in the extension's
  * folder, lists the texts that lack a translation, and translations that no source uses.
  */
-import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import * as ast from "typescript/unstable/ast";
 import { API } from "typescript/unstable/sync";
+import { LANGUAGES, translations } from "./translations.ts";
 
 /** The folder of the extension, from which scripts and tests run. */
 export const EXTENSION = process.cwd();
-
-/** The languages besides English, as VS Code names them. */
-export const LANGUAGES = ["de", "zh-cn"] as const;
 
 /** The module of `t` and `plural`, the only functions that translate. */
 const TRANSLATION = "src/shared/l10n.ts";
@@ -171,14 +168,6 @@ export function lineOf(source: ast.SourceFile, node: ast.Node): number {
   return source.text.slice(0, node.getStart()).split("\n").length;
 }
 
-/** The texts of one language: English text, or name in `package.json`, to translated text. */
-export type Texts = Readonly<Record<string, string>>;
-
-/** Reads the translations of the code. */
-export function translations(language: (typeof LANGUAGES)[number]): Texts {
-  return JSON.parse(readFileSync(join(EXTENSION, `l10n/bundle.l10n.${language}.json`), "utf8"));
-}
-
 /** Returns whether the language has forms for one thing that differ from those for several. */
 export function hasSingular(language: string): boolean {
   return new Intl.PluralRules(language).select(1) === "one";
@@ -193,7 +182,7 @@ export function wanted({ keys }: Words, language: string): readonly string[] {
 function report(): void {
   const words = readWords();
   for (const language of LANGUAGES) {
-    const known = translations(language);
+    const known = translations(language, "code");
     const need = wanted(words, language);
     const lines = [
       ...need.filter((text) => !(text in known)).map((text) => `${language} lacks ${text}`),

@@ -9,6 +9,7 @@ const TAKEN = [
   "package.json",
   "esbuild.mjs",
   "build",
+  "l10n",
   "src",
   "test/host",
   "test/editor/shop-files.ts",

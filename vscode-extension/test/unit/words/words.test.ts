@@ -2,40 +2,41 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { afterEach, test } from "node:test";
-import {
-  hasSingular,
-  LANGUAGES,
-  readWords,
-  type Texts,
-  translations,
-  wanted,
-} from "../../../scripts/words.ts";
+import { manifestTexts } from "../../../build/shipped-words.ts";
+import { LANGUAGES, type Texts, translations } from "../../../scripts/translations.ts";
+import { hasSingular, readWords, wanted } from "../../../scripts/words.ts";
 import { costFigure, durationFigure } from "../../../src/shared/figures.ts";
-import { date, number, plural, speak, t } from "../../../src/shared/l10n.ts";
+import { date, number, plural, shortKey, speak, t } from "../../../src/shared/l10n.ts";
 import { FOR_PROGRAMS, NOT_SHOWN } from "./not-shown.ts";
 
 const words = readWords();
 const holes = (text: string) =>
-  [...new Set(text.match(/\{\d+\}|\$\(\w+\)|command:[\w.]+/g))].sort();
+  [...new Set(text.match(/\{\d+\}|\$\(\w+\)|command:[\w.]+|`[^`]+`/g))].sort();
 
 afterEach(() => speak(null));
 
+const manifest: readonly string[] = manifestTexts(JSON.parse(readFileSync("package.json", "utf8")));
+
 for (const language of LANGUAGES) {
   test(`${language}: every text is translated, and no translation is left over`, () => {
-    const known = Object.keys(translations(language));
-    const need = new Set(wanted(words, language));
-    assert.deepEqual(
-      [...need].filter((text) => !known.includes(text)),
-      [],
-    );
-    assert.deepEqual(
-      known.filter((text) => !need.has(text)),
-      [],
-    );
+    const parts = { code: wanted(words, language), manifest };
+    for (const part of ["code", "manifest"] as const) {
+      const known = translations(language, part);
+      const need = new Set(parts[part]);
+      assert.deepEqual(
+        [...need].filter((text) => !(text in known)),
+        [],
+      );
+      assert.deepEqual(
+        Object.keys(known).filter((text) => !need.has(text)),
+        [],
+      );
+    }
   });
 
-  test(`${language}: translations keep placeholders, line breaks and edges`, () => {
-    const wrong = Object.entries(translations(language)).filter(
+  test(`${language}: translations keep placeholders, commands, line breaks and edges`, () => {
+    const all = { ...translations(language, "code"), ...translations(language, "manifest") };
+    const wrong = Object.entries(all).filter(
       ([text, to]) =>
         String(holes(text)) !== String(holes(to)) ||
         text.split("\n").length !== to.split("\n").length ||
@@ -45,6 +46,18 @@ for (const language of LANGUAGES) {
     assert.deepEqual(wrong, []);
   });
 }
+
+test("texts have different names in a package, and no name is a text", () => {
+  const texts = [...words.keys.keys()];
+  const names = new Set(texts.map(shortKey));
+  assert.equal(names.size, texts.length);
+  assert.deepEqual(
+    texts.filter((text) => names.has(text)),
+    [],
+  );
+  speak({ name: "de", bundle: { [shortKey("Stop {0}")]: "{0} stoppen" } });
+  assert.equal(t("Stop {0}", "pytest"), "pytest stoppen");
+});
 
 test("no visible text of a source bypasses the translation", () => {
   const allowed = new Set(Object.values(NOT_SHOWN).flat());
