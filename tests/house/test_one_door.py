@@ -38,6 +38,7 @@ EXCUSED = {
     ("disk", "sandbox/leftovers/processes.py"): "reads /proc to find the children it must end",
     ("process", "batch/warm_start.py"): "starts the process that forks the runs of a batch",
     ("network", "batch/warm_start.py"): "passes descriptors to that process over a socket pair",
+    ("process", "cli/__init__.py"): "starts itself again, in Python's UTF-8 mode",
     ("process", "cli/run/forking.py"): "forks the runs of a batch, which are Indwell itself",
     ("network", "cli/run/forking.py"): "receives descriptors over a socket pair",
 }

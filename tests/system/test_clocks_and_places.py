@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -73,7 +75,20 @@ async def test_a_turn_is_the_same_in_every_time_zone_and_locale(tmp_path) -> Non
     odd = [{"TZ": zone, **locale} for zone, locale in zip(ZONES[1:], cycle(LOCALES), strict=False)]
     for first in range(0, len(odd), 4):  # four servers at once do not overload a small machine
         four = enumerate(odd[first : first + 4], first)
-        await asyncio.gather(*(a_turn_in(tmp_path / str(n), variables) for n, variables in four))
+        await asyncio.gather(*(a_turn_in(tmp_path / f"{n} ü", variables) for n, variables in four))
+
+
+def test_an_argument_and_the_output_are_utf_8_in_every_locale(tmp_path) -> None:
+    home = Home(tmp_path)
+    odd = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    said = subprocess.run(
+        [sys.executable, "-m", "indwell", "memory", "add", "Größe 🐍".encode()],
+        env=home.environment(**odd),
+        cwd=home.workspace,
+        capture_output=True,
+        check=False,
+    )
+    assert (said.stdout.decode(), said.stderr) == ("kept: Größe 🐍\n", b"")
 
 
 MOMENTS = {

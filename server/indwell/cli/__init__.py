@@ -56,7 +56,14 @@ if sys.platform == "win32":
 else:
 
     def _write_everything() -> None:
-        """Do nothing, because other systems use UTF-8."""
+        """Write a terminal's own encoding; replace characters that the terminal cannot show.
+
+        Pipes and files get UTF-8 in every locale, because this process reads names, arguments and
+        files as UTF-8 (``_read_utf8``).
+        """
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper) and stream.isatty():
+                stream.reconfigure(encoding=_locale_encoding(), errors="backslashreplace")
 
 
 _STARTS = (
@@ -67,11 +74,44 @@ _STARTS = (
 )
 
 
+def _read_utf8() -> None:
+    """Start Python again in its UTF-8 mode, if the locale has another encoding.
+
+    Otherwise, Python would decode the names of files by the locale, and the editor sends UTF-8.
+    """
+    is_utf8 = sys.getfilesystemencoding() == "utf-8"
+    is_frozen = hasattr(sys, "frozen")  # scripts/frozen/server.spec sets the mode
+    if is_utf8 or is_frozen or "utf8" in sys._xoptions or not sys.executable:  # noqa: SLF001
+        return
+    words = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
+    os.execv(sys.executable, words)  # noqa: S606 - this program itself
+
+
+def _locale_encoding() -> str:
+    """Return the encoding of the locale, which a terminal uses; UTF-8 if the locale is ``C``."""
+    import locale
+
+    name = locale.getencoding()
+    return "utf-8" if name.lower() in {"ansi_x3.4-1968", "us-ascii", "ascii"} else name
+
+
+def _argument(text: str) -> str:
+    """Decode an argument that is not UTF-8 and names no file, by the encoding of the locale."""
+    data = os.fsencode(text)
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return text if os.path.exists(data) else data.decode(_locale_encoding(), "replace")  # noqa: PTH110 - bytes
+    return text
+
+
 def _main(given: list[str]) -> int:
     # Protect the search for programs before the first search; more folders are added later.
     own_path.keep_out()
+    _read_utf8()
     _write_everything()
     _find_home()
+    given = [_argument(one) for one in given]
     # With this variable, the openai library would log prompts to stderr.
     os.environ.pop("OPENAI_LOG", None)
     # An editor runs this command, so load nothing else.
