@@ -63,6 +63,8 @@ def lost_links(page: str) -> Iterator[str]:
         path, anchor = stage.resolve(page, target)
         if not (ROOT / path).exists():
             yield f"{page}: {target}: no such file"
+        elif (ROOT / path).is_file() and not (ROOT / path).stat().st_size:
+            yield f"{page}: {target}: an empty file"
         elif anchor and path.endswith(".md") and anchor[1:] not in anchors(path):
             yield f"{page}: {target}: no such heading"
 
@@ -78,6 +80,19 @@ def test_the_index_leads_to_each_page() -> None:
     }
     pages = {one for one in NAMES if one.startswith("docs/") and "/decisions/" not in one}
     assert pages - listed - {"docs/README.md"} == set()
+
+
+def test_the_pages_of_the_web_site_link_to_one_another(tmp_path: Path) -> None:
+    stage.stage(tmp_path)
+    pages = {one.relative_to(tmp_path).as_posix() for one in tmp_path.rglob("*.md")}
+    lost = []
+    for page in pages:
+        for _, target in stage.links((tmp_path / page).read_text("utf-8")):
+            path = stage.resolve(page, target)[0] if stage.is_local(target) else page
+            if not (tmp_path / path).exists():
+                lost.append(f"{page}: {target}")
+    assert lost == []
+    assert {"index.md", "faq.md", "editors/index.md", "decisions/index.md"} <= pages
 
 
 def fenced_lines(page: str) -> Iterator[str]:
