@@ -56,12 +56,17 @@ export function plural(
 
 /** Formats a number with the digits and signs of the language. */
 export function number(value: number, options?: Intl.NumberFormatOptions): string {
-  return formatOf(options).format(value);
+  return withBlanks(formatOf(options).format(value));
 }
 
 /** Formats a date or a time of this machine's time zone. */
 export function date(value: Date, options: Intl.DateTimeFormatOptions): string {
-  return new Intl.DateTimeFormat(current.name, options).format(value);
+  return withBlanks(new Intl.DateTimeFormat(current.name, options).format(value));
+}
+
+/** Hidden characters are drawn as code points, so a figure has ordinary blanks. */
+function withBlanks(figure: string): string {
+  return figure.replace(/[\u00a0\u202f]/g, " ");
 }
 
 const shortKeys = new Map<string, string>();

@@ -22,7 +22,7 @@ export function behindWords(question: Question, title: string): string {
   const line = visible(asked).replace(/\s+/g, " ").trim();
   const short = line.length > 120 ? `${line.slice(0, 119)}…` : line;
   // The server already names the session of a permission question.
-  if (short.startsWith("In the session ")) return t("Indwell asks. {0}", short);
+  if (short.startsWith(t("In the session"))) return t("Indwell asks. {0}", short);
   return title === ""
     ? t("Another session asks: {0}", short)
     : t("The session “{0}” asks: {1}", title, short);

@@ -59,13 +59,13 @@ export function withToolFinished(turn: Turn, event: ToolFinished, key: string): 
  * The beginnings of the server's texts for calls that a rule, the user or a missing answer
  * prevented.
  */
-const REFUSED = [
+export const REFUSED: readonly string[] = [
   "not allowed:",
   "the user did not allow this",
   "nobody answered whether this may run",
 ];
 /** The beginnings of the server's texts for calls that the user or the end of Indwell stopped. */
-const CUT = [
+export const CUT: readonly string[] = [
   "interrupted before it finished",
   "unknown outcome: Indwell ended",
   "not done: Indwell ended",

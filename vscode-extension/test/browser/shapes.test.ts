@@ -7,7 +7,13 @@ import { after, before, test } from "node:test";
 import { type Pages, startPages } from "./page.ts";
 import { SCENES } from "./scenes.ts";
 
-const WIDTHS = [280, 400, 1400];
+/** German has the longest words; what fits in German at 280 px fits everywhere. */
+const SHAPES = [
+  [280, "en"],
+  [280, "de"],
+  [400, "en"],
+  [1400, "en"],
+] as const;
 /** Text is no wider than this. */
 const READING = 900;
 
@@ -17,9 +23,9 @@ before(async () => {
 });
 after(() => pages.close());
 
-for (const width of WIDTHS) {
-  test(`at ${width} px every state fits, and the page itself does not scroll`, async () => {
-    const panel = await pages.open({ theme: "contrast", width, height: 700 });
+for (const [width, language] of SHAPES) {
+  test(`at ${width} px every state fits in ${language}, and the page itself does not scroll`, async () => {
+    const panel = await pages.open({ theme: "contrast", width, height: 700, language });
     const wrong: string[] = [];
     for (const [name, scene] of Object.entries(SCENES)) {
       await panel.show(scene());
@@ -30,6 +36,28 @@ for (const width of WIDTHS) {
     assert.deepEqual(panel.complaints, []);
   });
 }
+
+test("words in Hebrew or Arabic run from right to left, and code does not", async () => {
+  const panel = await pages.open();
+  const state = SCENES["answered"]?.();
+  assert.ok(state);
+  const turns = state.turns.map((turn) => ({
+    ...turn,
+    title: "",
+    words: "תקן את העיגול ב-invoice.py",
+    parts: [{ kind: "text" as const, key: "rtl", text: RTL, final: true, since: null, ms: null }],
+  }));
+  await panel.show({ ...state, turns });
+  const directions = await panel.page.evaluate(() =>
+    [".prompt-words", ".md-block > p", ".md-block > ul", ".code pre"].map(
+      (selector) =>
+        [...document.querySelectorAll(selector)].map((one) => getComputedStyle(one).direction)[0],
+    ),
+  );
+  assert.deepEqual(directions, ["rtl", "rtl", "rtl", "ltr"]);
+});
+
+const RTL = "تم إصلاح التقريب.\n\n- السطر الأول\n\n```python\nx = 1\n```\n";
 
 /** Runs in the page: what is wrong with the boxes that are drawn. */
 function faults(most: number): readonly string[] {
@@ -48,6 +76,13 @@ function faults(most: number): readonly string[] {
   for (const button of document.querySelectorAll("button, input, textarea, select")) {
     const box = button.getBoundingClientRect();
     if (box.width === 0 || mayScroll(button)) continue;
+    if (button.matches(".button, .link-button")) {
+      const words = document.createRange();
+      words.selectNodeContents(button);
+      const drawn = words.getBoundingClientRect();
+      if (drawn.left < box.left - 1 || drawn.right > box.right + 1)
+        found.push(`its text is cut: ${name(button)}`);
+    }
     if (box.left < -1 || box.right > root.clientWidth + 1)
       found.push(`it is cut off at the side: ${name(button)}`);
   }

@@ -43,6 +43,7 @@ export function QueueEdit({ text, begun, changed, onEnd, onLost }: QueueEditProp
       <textarea
         ref={box}
         class="queue-text"
+        dir="auto"
         rows={1}
         aria-label={t("Words of the waiting prompt. Enter saves them, Escape discards the change")}
         defaultValue={typed.current}

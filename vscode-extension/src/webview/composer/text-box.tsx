@@ -113,6 +113,7 @@ export function TextBox(props: TextBoxProps) {
   };
   return (
     <textarea
+      dir="auto"
       ref={box}
       class="prompt-text"
       rows={1}

@@ -16,7 +16,7 @@ export const LineRow = memo(({ part }: { readonly part: LinePart }) => {
       return (
         <div class="steered">
           <span class="sr-only">{t("You, meanwhile:")} </span>
-          {part.text}
+          <span dir="auto">{part.text}</span>
         </div>
       );
     case "info":

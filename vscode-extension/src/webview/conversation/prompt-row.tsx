@@ -104,7 +104,7 @@ const Prompt = memo((props: Props) => {
 function Task({ title, words }: Pick<Props, "title" | "words">) {
   const [isOpen, setOpen] = useState(false);
   return (
-    <div class="prompt-words">
+    <div class="prompt-words" dir="auto">
       {title.replace(": ", " · ")}{" "}
       <button
         type="button"
@@ -114,7 +114,11 @@ function Task({ title, words }: Pick<Props, "title" | "words">) {
       >
         {isOpen ? t("Hide the prompt") : t("Show the prompt")}
       </button>
-      {isOpen && <div class="prompt-behind">{words}</div>}
+      {isOpen && (
+        <div class="prompt-behind" dir="auto">
+          {words}
+        </div>
+      )}
     </div>
   );
 }
@@ -133,7 +137,7 @@ function Words({ text }: { readonly text: string }) {
   // Text that is only a little longer is shown whole, because the button would take as much space.
   const isLong = text.length > begun.length + 200 || text.split("\n").length > MOST_LINES + 2;
   return (
-    <div class="prompt-words">
+    <div class="prompt-words" dir="auto">
       {isLong && !isWhole ? `${begun} …` : text}
       {isLong && (
         <button
@@ -226,6 +230,7 @@ function EditPrompt({ words: begun, changed, resend, cancel }: EditProps) {
   return (
     <div class="prompt-edit">
       <textarea
+        dir="auto"
         ref={field}
         aria-label={t("Edit the prompt")}
         rows={Math.min(10, words.split("\n").length + 1)}

@@ -6,7 +6,9 @@ export function SendingRows({ sending }: { readonly sending: readonly Outgoing[]
   return sending.map((one) => (
     <div key={one.id} class="prompt sending">
       <p class="sr-only">{t("You, sending")}</p>
-      <div class="prompt-words">{one.words}</div>
+      <div class="prompt-words" dir="auto">
+        {one.words}
+      </div>
     </div>
   ));
 }

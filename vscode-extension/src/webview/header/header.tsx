@@ -37,6 +37,7 @@ export function Header({ state, post }: ViewProps) {
             ref={button}
             type="button"
             class="header-title"
+            dir="auto"
             title={t("{0}\nRename (F2)", title)}
             onClick={() => setRenaming(true)}
             onKeyDown={(event) => event.key === "F2" && setRenaming(true)}

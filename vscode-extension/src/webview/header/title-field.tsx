@@ -28,6 +28,7 @@ export function TitleField({ title, done }: Props) {
     <input
       ref={field}
       class="field"
+      dir="auto"
       type="text"
       maxLength={200}
       aria-label={t("Title of the session")}

@@ -59,6 +59,7 @@ export class BlocksView {
     }
     const root = document.createElement("div");
     root.className = "md-block";
+    root.dir = direction(block.html);
     root.append(sanitised(block.html));
     if (done) finish(root, this.#post);
     return { block, done, root, code: null };
@@ -77,12 +78,29 @@ function redraw(drawn: Drawn, { block, done }: StreamBlock, post: Post): boolean
     drawn.code.update(block.text, done);
   } else {
     if (drawn.block.kind !== "prose") return false;
-    if (drawn.block.html !== block.html) morphChildren(drawn.root, sanitised(block.html));
+    if (drawn.block.html !== block.html) {
+      morphChildren(drawn.root, sanitised(block.html));
+      drawn.root.dir = direction(block.html);
+    }
     if (done && !drawn.done) finish(drawn.root, post);
   }
   drawn.block = block;
   drawn.done = done;
   return true;
+}
+
+/** The beginning of a block, in characters, whose first letter decides the direction. */
+const BEGINNING = 4000;
+const FROM_THE_RIGHT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
+
+/**
+ * Returns the direction of a block by its first letter. With `dir="auto"`, the browser would look
+ * for that letter again at each change of a long list.
+ */
+function direction(html: string): "ltr" | "rtl" {
+  const words = html.slice(0, BEGINNING).replace(/<[^>]*>|&[^;\s]+;/g, " ");
+  const [letter] = /\p{L}/u.exec(words) ?? [""];
+  return FROM_THE_RIGHT.test(letter) ? "rtl" : "ltr";
 }
 
 /** Colours the code inside lists and quotes, and makes wide content scrollable by keyboard. */

@@ -66,10 +66,23 @@ export function Because({ asked }: { readonly asked: PermissionParams }) {
   );
 }
 
+/**
+ * Returns whether the server says that no sandbox confines the command. The server speaks the
+ * language of the editor, or English if it is an older server.
+ */
+function saysNoSandbox(words: string): boolean {
+  return [
+    "not sandboxed",
+    "outside the sandbox",
+    t("not sandboxed"),
+    t("outside the sandbox"),
+  ].some((one) => words.includes(one));
+}
+
 /** Draws a line such as `in ~/shop · sandboxed, no network`. */
 export function Place({ asked }: { readonly asked: PermissionParams }) {
   if (asked.cwd === "" && asked.sandbox === "") return null;
-  const isUnheld = /not sandboxed|outside the sandbox/.test(`${asked.sandbox} ${asked.more}`);
+  const isUnheld = saysNoSandbox(`${asked.sandbox} ${asked.more}`);
   return (
     <p class="asked-place">
       {asked.cwd !== "" && (
@@ -93,7 +106,8 @@ export function Place({ asked }: { readonly asked: PermissionParams }) {
  */
 export function Beyond({ asked }: { readonly asked: PermissionParams }) {
   // The line above says so.
-  const isSaid = asked.more === "outside the sandbox" && asked.sandbox !== "";
+  const isOutside = ["outside the sandbox", t("outside the sandbox")].includes(asked.more);
+  const isSaid = isOutside && asked.sandbox !== "";
   const more = isSaid && !asked.wanted ? "" : asked.more;
   if (more === "" && asked.why === "") return null;
   const isOnce = asked.rule === "";
@@ -138,7 +152,7 @@ function beyondWords(isWanted: boolean, isOnce: boolean): string {
  * about this command.
  */
 function held(asked: PermissionParams): string {
-  const own = `; this one: ${asked.more}`;
+  const own = t("; this one: {0}", asked.more);
   return asked.more !== "" && asked.sandbox.endsWith(own)
     ? asked.sandbox.slice(0, -own.length)
     : asked.sandbox;

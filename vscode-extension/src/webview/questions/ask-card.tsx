@@ -85,6 +85,7 @@ export function AskCard({ question, place, post, channel }: Props) {
                   <button
                     type="button"
                     class="button secondary asked-option"
+                    dir="auto"
                     aria-disabled={!armed}
                     onClick={() => choose(index)}
                   >
@@ -100,6 +101,7 @@ export function AskCard({ question, place, post, channel }: Props) {
         ref={field}
         id={`${nonce}-field`}
         class="field"
+        dir="auto"
         type="text"
         value={text}
         aria-labelledby={`${nonce}-title`}

@@ -37,7 +37,9 @@ export function OthersLine({ state, post }: ViewProps) {
       {only !== undefined && (
         <div class="others-row">
           <WorkBadge work={only.work} />
-          <span class="others-words">{only.title || t("Another session")}</span>
+          <span class="others-words" dir="auto">
+            {only.title || t("Another session")}
+          </span>
           <button
             type="button"
             class="link-button"

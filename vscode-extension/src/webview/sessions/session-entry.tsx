@@ -59,11 +59,15 @@ export function SessionEntry({ row, isShown, work, post }: Props) {
         onClick={() => post({ type: "openSession", session: row.id })}
       >
         <span class="session-head">
-          <span class="session-title">{row.title || t("Untitled")}</span>
+          <span class="session-title" dir="auto">
+            {row.title || t("Untitled")}
+          </span>
           {work !== undefined && <WorkBadge work={work} />}
         </span>
         {row.preview !== "" && row.preview !== row.title && (
-          <span class="session-preview muted">{row.preview}</span>
+          <span class="session-preview muted" dir="auto">
+            {row.preview}
+          </span>
         )}
         <span class="session-figures muted">{figures(row)}</span>
         {row.notices.map((notice) => (

@@ -19,14 +19,18 @@ export function TodoLine({ state }: ViewProps) {
         <Icon name={open ? "chevron-down" : "chevron-right"} />
         <Icon name="checklist" />
         <span class="todo-count">{count}</span>
-        {!open && now !== "" && <span class="todo-now muted">· {now}</span>}
+        {!open && now !== "" && (
+          <span class="todo-now muted">
+            · <bdi>{now}</bdi>
+          </span>
+        )}
       </button>
       {open && (
         <ol class="todo-list">
           {state.todo.map((row, index) => (
             <li key={`${index + 1}`} class={`todo-row ${row.state}`}>
               <Icon name={ICONS[row.state]} />
-              <span class="todo-text">
+              <span class="todo-text" dir="auto">
                 {isNumbered && <span class="todo-number">{index + 1}. </span>}
                 {row.text}
               </span>

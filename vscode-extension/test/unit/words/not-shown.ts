@@ -18,7 +18,6 @@ export const FOR_PROGRAMS: ReadonlySet<string> = new Set([
 /** Literals by the reason why no user reads them in the extension's language. */
 export const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = {
   "beginnings of the server's texts": [
-    "In the session ",
     "not allowed:",
     "the user did not allow this",
     "nobody answered whether this may run",
@@ -28,7 +27,8 @@ export const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = {
     "the editor's problems",
     "forked from another session,",
     "{} yet",
-    "; this one: {}",
+    "not sandboxed",
+    "outside the sandbox",
   ],
   "lines of the log": [
     "A message of the panel was dropped ({})",

@@ -7,6 +7,7 @@ import { LANGUAGES, type Texts, translations } from "../../../scripts/translatio
 import { hasSingular, readWords, wanted } from "../../../scripts/words.ts";
 import { costFigure, durationFigure } from "../../../src/shared/figures.ts";
 import { date, number, plural, shortKey, speak, t } from "../../../src/shared/l10n.ts";
+import { CUT, REFUSED } from "../../../src/shared/turn-tools.ts";
 import { FOR_PROGRAMS, NOT_SHOWN } from "./not-shown.ts";
 
 const words = readWords();
@@ -108,6 +109,32 @@ test("one thing has its own form only in languages that have one", () => {
   assert.equal(plural(1, "{0} file", "{0} files"), "1 个文件");
 });
 
+test("the panel knows the server's words in each language, and others stay English", () => {
+  const read = ["not sandboxed", "outside the sandbox"];
+  for (const language of LANGUAGES) {
+    const name = language === "zh-cn" ? "zh" : language;
+    const path = `../server/indwell/languages/${name}.json`;
+    const server: Texts = JSON.parse(readFileSync(path, "utf8"));
+    const ours = translations(language, "code");
+    assert.deepEqual(
+      read.map((text) => ours[text]),
+      read.map((text) => server[text]),
+    );
+    const inSession = server["In the session “{title}”: {words}"] ?? "";
+    assert.ok(inSession.startsWith(ours["In the session"] ?? "?"));
+    assert.equal(
+      ours["; this one: {0}"],
+      `; ${(server["this one: {words}"] ?? "").replace("{words}", "{0}")}`,
+    );
+    const matched = [...REFUSED, ...CUT, "forked from session "];
+    assert.deepEqual(
+      Object.keys(server).filter((text) => matched.some((begin) => text.startsWith(begin))),
+      [],
+      "src/shared reads these texts in English",
+    );
+  }
+});
+
 test("numbers, money, times and dates follow the language", () => {
   const at = new Date(2026, 10, 2, 14, 5);
   const all = () => [
@@ -118,7 +145,7 @@ test("numbers, money, times and dates follow the language", () => {
   ];
   assert.deepEqual(all(), ["1,234.5", "$0.04", "3.2 s", "Nov 2"]);
   speak({ name: "de", bundle: {} });
-  assert.deepEqual(all(), ["1.234,5", "0,04\u00a0$", "3,2 s", "2. Nov."]);
+  assert.deepEqual(all(), ["1.234,5", "0,04 $", "3,2 s", "2. Nov."]);
   speak({ name: "zh-cn", bundle: {} });
   assert.deepEqual(all(), ["1,234.5", "$0.04", "3.2 s", "11月2日"]);
 });
