@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from indwell.errors import BadReply, ProviderError, RequestRejected, Unreachable
+from indwell.errors import BadReply, ProviderError, RequestRejected, SettingsError, Unreachable
 from indwell.providers.base import StreamEvent, TextDelta
 from indwell.providers.client import EndpointClient
+from indwell.providers.http.http_client import certificates
 from support.asking import ASKED, KEY, connected, fail, failure, of_the_answer
+from support.certificates import Authority
 from support.fault_endpoint import (
     END,
     HANG,
@@ -255,3 +257,21 @@ def _is_server(task: asyncio.Task[object]) -> bool:
     """Is the task a part of the endpoint? On Windows, ``accept_coro`` is asyncio's own listener."""
     names = ("FaultEndpoint", "_left", "_send", "accept_coro")
     return any(name in repr(task) for name in names)
+
+
+@posix_only("openssl")
+def test_the_certificates_of_ssl_cert_file_are_used_for_every_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = Authority(tmp_path).file
+    try:
+        for name, expected in ((str(own), 1), (str(tmp_path / "missing.pem"), None)):
+            certificates.cache_clear()
+            monkeypatch.setenv("SSL_CERT_FILE", name)
+            if expected is not None:
+                assert len(certificates().get_ca_certs()) == expected
+                continue
+            with pytest.raises(SettingsError, match=r"missing\.pem' cannot be used \(No such file"):
+                certificates()
+    finally:
+        certificates.cache_clear()

@@ -164,7 +164,7 @@ def load() -> None:
     client.warm_up()
     facts.warm_up()
     # Loading certificates early saves 20 ms in each server that calls a model.
-    certificates(trust_env=False)
+    certificates()
     _compile_patterns()
     _load_protocol()
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "a fork copies one thread alone"

@@ -28,6 +28,7 @@ from indwell.providers.endpoint import (
     sendable_key,
     shown,
 )
+from indwell.providers.http.http_client import certificates
 from indwell.providers.http.refusals import EndpointRefusal, error_of
 from indwell.settings.credentials import origin_of
 
@@ -178,9 +179,9 @@ async def fetching(
     endpoint_address(base_url)
     sendable = sendable_key(key)
     # Loading certificates takes 20-100 ms and runs in a thread; plain http needs no certificates.
-    client = await asyncio.to_thread(
-        httpx2.AsyncClient,
-        verify=not base_url.lower().startswith("http:"),
+    is_plain = base_url.lower().startswith("http:")
+    client = httpx2.AsyncClient(
+        verify=False if is_plain else await asyncio.to_thread(certificates),
         follow_redirects=False,
         timeout=httpx2.Timeout(timeout_s),
         trust_env=host_of(base_url) not in LOOPBACK,

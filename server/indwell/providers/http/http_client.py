@@ -13,6 +13,7 @@ is closed, which costs one more handshake.
 
 from __future__ import annotations
 
+import os
 import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Mapping
@@ -21,6 +22,8 @@ from functools import cache, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx2
+
+from indwell.errors import SettingsError, reason
 
 MAX_ODD_BODY = 65_536  # The unit is bytes that are read from an answer that is not a stream.
 # The unit is seconds that an idle connection is kept; routers drop connections after 300.
@@ -84,7 +87,7 @@ def http_client(
     if not is_openai:
         hooks["request"] = [partial(_keep_to_ourselves, _FOREIGN_HEADERS.union(headers))]
     return httpx2.AsyncClient(
-        verify=certificates(trust_env=trust_env),
+        verify=certificates(),
         timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=trust_env,
@@ -96,9 +99,21 @@ def http_client(
 
 
 @cache
-def certificates(*, trust_env: bool) -> ssl.SSLContext:
-    """Load the trusted certificates once: 20-100 ms and nearly a megabyte."""
-    return httpx2.create_ssl_context(trust_env=trust_env)
+def certificates() -> ssl.SSLContext:
+    """Load the trusted certificates once: 20-100 ms and nearly a megabyte.
+
+    They are those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, also for this machine, or the system's.
+
+    Raises:
+        SettingsError: The file that the variable names cannot be used.
+    """
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise SettingsError(
+            f"the certificates in {os.environ.get('SSL_CERT_FILE', '')!r} cannot be used "
+            f"({reason(error)}); correct the variable SSL_CERT_FILE, or unset it"
+        ) from error
 
 
 async def body_of(response: httpx2.Response, limit: int) -> bytes:

@@ -132,7 +132,7 @@ class WebPages:
         number = f"[{place}]" if place.version == 6 else str(place)  # noqa: PLR2004 - of IP
         verify = self._verify
         if verify is None:  # Certificates are loaded once, which takes up to a tenth of a second.
-            verify = await asyncio.to_thread(certificates, trust_env=False)
+            verify = await asyncio.to_thread(certificates)
         async with httpx2.AsyncClient(
             verify=verify,
             trust_env=False,
