@@ -82,7 +82,7 @@ class _OracleChoice:
     ) -> None:
         self._pieces = pieces
         self._seen = {item for one in shown for items in _lines(text_of(one)) for item in items}
-        self._pairs = set[str]()
+        self._pairs = set[int]()
         self.kept: list[set[int]] = [set() for _ in pieces]
         self._lines: dict[tuple[int, int], _Needed] = {}
         for at, piece in enumerate(pieces):

@@ -77,12 +77,12 @@ def call_of(use: ToolUse) -> ParsedCall:
     return _cached(use.name, use.arguments)
 
 
-# A summary reads all calls of a session, so the cache has the calls of a long session. The cache
-# keeps no longer arguments, because a call that has ended would occupy their memory.
+# The cache has the calls in which ``repeats`` looks for earlier reads. The cache keeps no longer
+# arguments, because a call that has ended would occupy their memory.
 _LONGEST_CACHED = 1_000
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=320)
 def _cached(name: str, arguments: str) -> ParsedCall:
     return _parsed(name, arguments)
 
@@ -91,7 +91,8 @@ def _parsed(name: str, arguments: str) -> ParsedCall:
     name = name.lower()
     kind = _KINDS.get(name, "other")
     try:
-        given = msgspec.json.decode(arguments)
+        # Decoding a string would keep a UTF-8 copy in the string as long as the call exists.
+        given = msgspec.json.decode(arguments.encode())
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         given = None
     if not isinstance(given, dict):

@@ -62,6 +62,10 @@ def number(known: Uses, name: str) -> int:
     return known.lines.numbers.number(name)
 
 
+def reducible(text, **given) -> ReducibleText:
+    return ReducibleText(Text(text, meta()), **given)
+
+
 def only_kept(piece, room, shown, known) -> list[int]:
     (kept,) = chosen([piece], room, shown, known)
     return sorted(kept)
@@ -87,7 +91,7 @@ def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
 
 def test_only_the_first_of_two_lines_with_the_same_names_is_kept():
     lines = "uses cart_total and tax_rate\nuses cart_total and tax_rate again"
-    kept = chosen([ReducibleText(lines)], 1_000, (), all_written())
+    kept = chosen([reducible(lines)], 1_000, (), all_written())
     assert len(kept[0]) == 1
 
 
@@ -96,17 +100,17 @@ def test_a_line_with_a_name_from_the_agents_own_text_is_kept():
     spoken = Text("I look at cart_total.", meta("assistant"))
     result = ToolResult("c1", "cart_total = 12", meta())
     known = uses(written={"cart_total": 50})
-    assert only_kept(ReducibleText(lines), 1_000, [spoken], known) == [0]
-    assert only_kept(ReducibleText(lines), 1_000, [result], known) == []
+    assert only_kept(reducible(lines), 1_000, [spoken], known) == [0]
+    assert only_kept(reducible(lines), 1_000, [result], known) == []
 
 
 def test_required_lines_stay_even_without_space():
     lines = "<skill>\nwords\n</skill>"
-    assert only_kept(ReducibleText(lines, kept=(0, 2)), -100, (), uses()) == [0, 2]
+    assert only_kept(reducible(lines, kept=(0, 2)), -100, (), uses()) == [0, 2]
 
 
 def test_the_second_line_of_a_call_pair_costs_no_marker():
-    piece = ReducibleText("cart_total\ntax_rate here", head=30, pair="1:a")
+    piece = reducible("cart_total\ntax_rate here", head=30, pair=1)
     known = all_written()
     # The line needs a little more than 85 tokens: its text, a break, a marker, and the tool pair.
     assert only_kept(piece, 85, (), known) == []
@@ -121,7 +125,7 @@ LINES = st.lists(
 @given(st.lists(LINES, max_size=6), st.integers(-50, 400))
 def test_chosen_lines_fit_the_token_limit_and_exclude_worthless_lines(texts, room):
     pieces = [
-        ReducibleText("\n".join(lines), head=10, pair=str(at % 2)) for at, lines in enumerate(texts)
+        reducible("\n".join(lines), head=10, pair=1 + at % 2) for at, lines in enumerate(texts)
     ]
     known = uses(written={"tax_rate": 49})
     kept = chosen(pieces, room, (), known)
@@ -163,8 +167,7 @@ def searched(pieces, room, known) -> list[list[int]]:
 @given(st.lists(LINES, max_size=6), st.integers(40, 120))
 def test_the_choice_equals_a_search_of_all_lines(texts, room):
     pieces = [
-        ReducibleText("\n".join(lines), head=10, pair=str(at // 2))
-        for at, lines in enumerate(texts)
+        reducible("\n".join(lines), head=10, pair=1 + at // 2) for at, lines in enumerate(texts)
     ]
     known = uses(written={"tax_rate": 49})
     kept = [sorted(numbers) for numbers in chosen(pieces, room, (), known)]
@@ -230,4 +233,4 @@ def test_a_decision_that_is_no_longer_needed_stops():
     known = uses()
     known.lines.is_stopped = True
     with pytest.raises(DecisionStopped):
-        chosen([ReducibleText("cart_total")], 1_000, (), known)
+        chosen([reducible("cart_total")], 1_000, (), known)

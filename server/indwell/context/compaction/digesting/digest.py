@@ -11,8 +11,9 @@ agent. The user's text, pinned blocks, Indwell's own reminders and summaries are
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from itertools import count
 
 import msgspec
 
@@ -80,7 +81,7 @@ def digest(
     fixed += sum(tokens_of([one]) - tokens_of([view.messages[at]]) for at, one in behind.items())
     least = LEAST_ROOM * max(0, view.budget - SMALL_BUDGET)
     room = max(goal_of(layer, view) - fixed, min(least, (view.budget - fixed) / 4))
-    kept = choose([one.piece for one in found], room, _shown(view, found), index.uses)
+    kept = choose(found, room, _shown(view, found), index.uses)
     step = rewritten(view, cut, found, kept, behind, parts=index.parts)
     if step is None or view.must:
         return step
@@ -136,20 +137,16 @@ _TELLING = 20  # a line with more characters says more than "Done."
 WORKSPACE = 2  # the trust tier of injected data
 
 
-class Candidate(NamedTuple):
+class Candidate(ReducibleText, frozen=True, gc=False, kw_only=True):
     """A block that may become shorter.
 
+    The source is the block before any compaction.
+
     Attributes:
-        message: The index of the message that contains the block.
         live: The block as it is now.
-        original: The block before any compaction.
-        piece: The lines of the original text, of which some are chosen.
     """
 
-    message: int
     live: Block
-    original: Block
-    piece: ReducibleText
 
 
 def candidates(view: View, cut: int, index: TranscriptIndex) -> Iterator[Candidate]:
@@ -162,28 +159,27 @@ def candidates(view: View, cut: int, index: TranscriptIndex) -> Iterator[Candida
     """
     messages, history = view.messages, view.conversation.history
     stop = place_of(messages, history, cut)
+    # Call ids may repeat in later exchanges.
+    pairs = defaultdict[str, int](count(1).__next__)
     for at in range(cut):
         begin, end = place_of(messages, history, at), place_of(messages, history, at + 1)
         calls = any(isinstance(one, ToolUse) for one in messages[at].blocks)
+        if messages[at].role == "assistant":
+            pairs.clear()
         for block in messages[at].blocks:
             match block:
                 case ToolUse(id=identifier):
-                    # Call ids may repeat. In a range with dropped exchanges, the first block with
-                    # an id is used.
+                    # In a range with dropped exchanges, the first block with an id is used.
                     original = index.original(block, begin, end)
-                    pair = f"{at}:{identifier}"
-                    piece = ReducibleText(original, pair=pair, is_said=True)
-                    yield Candidate(at, block, original, piece)
+                    yield Candidate(original, pair=pairs[identifier], is_said=True, live=block)
                 case ToolResult(tool_use_id=identifier):
                     original = index.original(block, begin, end)
-                    read, pair = index.uses.reads.get(identifier), f"{at - 1}:{identifier}"
-                    piece = ReducibleText(original, MARKER, pair=pair, read=read)
-                    yield Candidate(at, block, original, piece)
+                    read, pair = index.uses.reads.get(identifier), pairs[identifier]
+                    yield Candidate(original, MARKER, pair=pair, read=read, live=block)
                 case Text() if _may_shorten(block) and index.has_text(block.text, stop):
                     kept = _must_stay(block, with_calls=calls)
                     is_said = block.meta.source == "assistant"
-                    piece = ReducibleText(block.text, kept=kept, is_said=is_said)
-                    yield Candidate(at, block, block, piece)
+                    yield Candidate(block, kept=kept, is_said=is_said, live=block)
 
 
 def _may_shorten(text: Text) -> bool:
@@ -262,11 +258,9 @@ class _Rewrite:
     def __init__(
         self, view: View, found: Sequence[Candidate], kept: Sequence[Collection[int]]
     ) -> None:
-        self._view = view
-        self._alive = {one.piece.pair for one, numbers in zip(found, kept, strict=True) if numbers}
-        self._found = {
-            id(one.live): (one, numbers) for one, numbers in zip(found, kept, strict=True)
-        }
+        self._view, self._found, self._kept = view, found, kept
+        self._alive = {one.pair for one, numbers in zip(found, kept, strict=True) if numbers}
+        self._at = 0  # the next candidate; candidates and blocks have the same order
         self.spills: list[SpilledText] = []
         self.dropped: list[Block] = []
 
@@ -307,6 +301,7 @@ class _Rewrite:
                 changed[index + 1] = _with(pair, results)
                 moved = ()
             index += 2
+        assert self._at == len(self._found), (self._at, len(self._found))
         if moved:
             message = behind.get(cut, self._view.messages[cut])
             changed[cut] = _with(message, moved + message.blocks)
@@ -318,18 +313,19 @@ class _Rewrite:
         return tuple(one for one in shorter if one is not None)
 
     def _shorter(self, block: Block) -> Block | None:
-        found = self._found.get(id(block))
-        if found is None:
+        at = self._at
+        if at == len(self._found) or self._found[at].live is not block:
             return block
-        one, numbers = found
-        if one.piece.pair and one.piece.pair not in self._alive:
-            self.dropped.append(one.original)
+        self._at += 1
+        one = self._found[at]
+        if one.pair and one.pair not in self._alive:
+            self.dropped.append(one.source)
             return None
-        return self._with_lines(one, numbers)
+        return self._with_lines(one, self._kept[at])
 
     def _with_lines(self, one: Candidate, numbers: Collection[int]) -> Block | None:
         """Return a block with its chosen lines; the complete block if nearly all were chosen."""
-        original, lines = one.original, one.piece.text.split("\n")
+        original, lines = one.source, one.text.split("\n")
         if len(numbers) >= sum(1 for line in lines if line.strip()):
             return original
         match original:
@@ -362,8 +358,11 @@ class _Rewrite:
         answer = next(
             one for one in pair.blocks if isinstance(one, ToolResult) and one.tool_use_id == use.id
         )
-        short = [self._with_lines(self._found[id(one)][0], ()) for one in (use, answer)]
-        call, result = (one for one in short if one is not None)
+        visited = self._found[: self._at]
+        both = (
+            next(one for one in reversed(visited) if one.live is block) for block in (use, answer)
+        )
+        call, result = (short for one in both if (short := self._with_lines(one, ())) is not None)
         return (call,), (result, *results)
 
     def _path(self, name: str) -> str:

@@ -17,7 +17,9 @@ import heapq
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import exp, inf, log1p
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from indwell.context.compaction.digesting.line_store import (
     DigestedLine,
@@ -37,27 +39,28 @@ _MENTIONED, _SHOWN = 1, 2  # the marks of a name in the agent's own text, and in
 _SAID_WORTH = 0.3  # the weight of a line whose names only the agent's own text uses
 # The weight of an edit's need for a line; without the exact line, the edit fails.
 _EDITED = 1.6
+_MOST_CHANCES = 512  # the limit of computed chances that are stored
 _ANY = 0.001  # the expected uses of a line without any known feature
 
 
-class ReducibleText(NamedTuple):
+class ReducibleText(msgspec.Struct, frozen=True, gc=False):
     """A text whose lines may be left out.
 
     Attributes:
-        source: The whole text, or the block with the text. The text of a call is decoded at each
-            use, because the decoded texts of all calls would need memory.
+        source: The block with the text. The text of a call is decoded at each use, because the
+            decoded texts of all calls would need memory.
         head: The tokens of the marker for left-out lines, which are added to the first chosen line.
-        pair: The key of a call and its result, which are kept or dropped together. The first chosen
-            line of the two needs ``PAIR`` more tokens. Empty if the text is not part of a call or
-            result.
+        pair: The number of a call and its result, which are kept or dropped together. The first
+            chosen line of the two needs ``PAIR`` more tokens. The number is 0 if the text is not
+            part of a call or result.
         read: The call that read the text from a file, or None for other texts.
         kept: The numbers of the lines that are always kept.
         is_said: Whether the agent wrote the text as prose; statements in prose are worth more.
     """
 
-    source: str | Block
+    source: Block
     head: float = 0.0
-    pair: str = ""
+    pair: int = 0
     read: Read | None = None
     kept: tuple[int, ...] = ()
     is_said: bool = False
@@ -65,7 +68,7 @@ class ReducibleText(NamedTuple):
     @property
     def text(self) -> str:
         """The whole text."""
-        return self.source if isinstance(self.source, str) else text_of(self.source)
+        return text_of(self.source)
 
 
 LineChooser: TypeAlias = Callable[
@@ -92,6 +95,7 @@ def chosen(
     while room > 0 and (best := choice.best(room)) is not None:
         if choice.price(*best) <= room:
             room -= choice.take(*best)
+    uses.lines.end()
     return [choice.kept.get(at, ()) for at in range(len(pieces))]
 
 
@@ -100,7 +104,7 @@ class _Choice:
 
     def __init__(self, pieces: Sequence[ReducibleText], shown: Iterable[Block], uses: Uses) -> None:
         self._pieces, self._uses = pieces, uses
-        self._pairs = set[str]()
+        self._pairs = set[int]()
         self._marks = bytearray()  # _MENTIONED or _SHOWN, or both, for each name
         self._shown_keys = KeySet()
         uses.lines.begin()
@@ -112,15 +116,19 @@ class _Choice:
         self.kept: dict[int, array[int]] = {}
         self._n_lines = array("I")
         # The chance of a name by its number of blocks, its last use and its last writing. Many
-        # names have the same three numbers, so this needs less memory than a chance for each name.
-        self._chances: dict[tuple[int, int, int], float] = {}
+        # names have the same three numbers, so few chances serve most names.
+        self._chances: dict[int, float] = {}
         self._texts: list[TextLines] = []
-        # Each text has a queue, and a heap has their first entries, so that no step visits all
+        # Each text has a queue, and their first lines are in order, so that no step visits all
         # lines.
-        queues = ((at, self._queued(at, piece)) for at, piece in enumerate(pieces))
-        self._queues = {at: one for at, one in queues if one}
-        self._heads = [(one.first(), at) for at, one in self._queues.items()]
-        heapq.heapify(self._heads)
+        self._queues = _LineQueues()
+        for at, piece in enumerate(pieces):
+            self._queue(at, piece)
+        queues = self._queues
+        full = (at for at in range(len(pieces)) if queues.has_line(at))
+        # No line of these texts was taken yet; the first text is taken from the end.
+        self._texts_left = array("I", sorted(full, key=queues.first)[::-1])
+        self._heads: list[tuple[float, int]] = []
 
     def line(self, at: int, number: int) -> DigestedLine:
         """Return a line of a text."""
@@ -135,23 +143,34 @@ class _Choice:
         Args:
             room: The limit of tokens for the line and all later lines.
         """
-        while self._heads:
-            known, at = heapq.heappop(self._heads)
-            queue = self._queues[at]
-            if self._price(at, queue.least_tokens) > room:
+        queues = self._queues
+        while self._heads or self._texts_left:
+            known, at = self._first_head()
+            if self._price(at, queues.least_tokens[at]) > room:
                 continue
-            line = self.line(at, queue.pop())
+            line = self.line(at, queues.pop(at))
             worth = -self._density(at, line)
             # the chosen lines may already contain the names
             if worth > known and -worth >= LEAST_WORTH:
-                queue.push(worth, line.number)
-                heapq.heappush(self._heads, (queue.first(), at))
+                queues.push(at, worth, line.number)
+                heapq.heappush(self._heads, (queues.first(at), at))
                 continue
-            if queue:
-                heapq.heappush(self._heads, (queue.first(), at))
+            if queues.has_line(at):
+                heapq.heappush(self._heads, (queues.first(at), at))
             if -worth >= LEAST_WORTH:
                 return at, line
         return None
+
+    def _first_head(self) -> tuple[float, int]:
+        """Remove the best first line of all texts; return its negative worth, and its text."""
+        if not self._texts_left:
+            return heapq.heappop(self._heads)
+        at = self._texts_left[-1]
+        untouched = self._queues.first(at), at
+        if self._heads and self._heads[0] < untouched:
+            return heapq.heappop(self._heads)
+        self._texts_left.pop()
+        return untouched
 
     def price(self, at: int, line: DigestedLine) -> float:
         """Return the tokens that the chosen line would take."""
@@ -191,21 +210,20 @@ class _Choice:
             self._marks.extend(bytes(n_new))
         return lines
 
-    def _queued(self, at: int, piece: ReducibleText) -> _LineQueue:
-        """Return the queue of the lines that are worth their tokens, and are not always kept."""
+    def _queue(self, at: int, piece: ReducibleText) -> None:
+        """Queue the lines of the next text that are worth their tokens, and not always kept."""
         text = piece.text
         self._n_lines.append(text.count("\n") + 1)
         lines = self._lines(text)
         self._texts.append(lines)
         queued, least = list[tuple[float, int]](), inf
         for line in lines:
-            if (
-                line.number not in piece.kept
-                and (density := self._density(at, line)) >= LEAST_WORTH
-            ):
+            if line.number in piece.kept:
+                continue
+            if (density := self._density(at, line)) >= LEAST_WORTH:
                 queued.append((-density, line.number))
                 least = min(least, line.tokens)
-        return _LineQueue(queued, least)
+        self._queues.add(queued, least)
 
     def _density(self, at: int, line: DigestedLine) -> float:
         """Return the expected uses per token that a line adds."""
@@ -216,55 +234,68 @@ class _Choice:
         for name in line.names:
             mark = marks[name]
             if mark < _SHOWN:
-                used = uses.spread[name], uses.seen[name], uses.written[name]
+                used = uses.spread[name] << 64 | uses.seen[name] << 32 | uses.written[name]
                 chance = self._chances.get(used)
                 if chance is None:
+                    if len(self._chances) >= _MOST_CHANCES:
+                        self._chances.clear()
                     chance = self._chances[used] = name_chance(name, uses)
                 worth += chance * _SAID_WORTH if mark else chance
         return worth / (line.tokens + 2 * _BREAK)
 
 
-class _LineQueue:
-    """The lines of one text in the order of their worth, in few bytes for each line.
+class _LineQueues:
+    """The lines of each text in the order of their worth, in few bytes for each line.
 
-    The order of a line is the negative worth, then the number.
+    The order of a line is the negative worth, then the number. Arrays have the lines of all texts,
+    since an object for each text would need more memory than the lines of a short text.
 
     Attributes:
-        least_tokens: The tokens of the shortest line.
+        least_tokens: The tokens of the shortest line of each text.
     """
 
-    __slots__ = ("_numbers", "_pushed", "_worths", "least_tokens")
+    def __init__(self) -> None:
+        self._worths, self._numbers = array("d"), array("I")
+        # The first line of each text is taken from the end.
+        self._begins, self._ends = array("I"), array("I")
+        self._pushed: dict[int, list[tuple[float, int]]] = {}
+        self.least_tokens = array("d")
 
-    def __init__(self, lines: Iterable[tuple[float, int]], least_tokens: float) -> None:
-        self.least_tokens = least_tokens
-        ordered = sorted(lines, reverse=True)  # The first line is taken from the end.
-        self._worths = array("d", [worth for worth, _ in ordered])
-        numbers = [number for _, number in ordered]
-        self._numbers = number_array(max(numbers, default=0), numbers)
-        self._pushed: list[tuple[float, int]] = []
+    def add(self, lines: list[tuple[float, int]], least_tokens: float) -> None:
+        """Add the lines of the next text, each with its negative worth, and sort the list."""
+        lines.sort(reverse=True)
+        self._begins.append(len(self._worths))
+        self._worths.extend(worth for worth, _ in lines)
+        self._numbers.extend(number for _, number in lines)
+        self._ends.append(len(self._worths))
+        self.least_tokens.append(least_tokens)
 
-    def __bool__(self) -> bool:
-        return bool(self._worths or self._pushed)
+    def has_line(self, at: int) -> bool:
+        """Return whether a text has more lines."""
+        return self._ends[at] > self._begins[at] or bool(self._pushed.get(at))
 
-    def first(self) -> float:
-        """Return the negative worth of the first line."""
-        return self._pushed[0][0] if self._is_pushed_first() else self._worths[-1]
+    def first(self, at: int) -> float:
+        """Return the negative worth of a text's first line."""
+        pushed = self._pushed_first(at)
+        return pushed[0][0] if pushed else self._worths[self._ends[at] - 1]
 
-    def pop(self) -> int:
-        """Remove the first line; return its number."""
-        if self._is_pushed_first():
-            return heapq.heappop(self._pushed)[1]
-        self._worths.pop()
-        return self._numbers.pop()
+    def pop(self, at: int) -> int:
+        """Remove a text's first line; return its number."""
+        if pushed := self._pushed_first(at):
+            return heapq.heappop(pushed)[1]
+        self._ends[at] -= 1
+        return self._numbers[self._ends[at]]
 
-    def push(self, worth: float, number: int) -> None:
-        """Add a line again, with another negative worth."""
-        heapq.heappush(self._pushed, (worth, number))
+    def push(self, at: int, worth: float, number: int) -> None:
+        """Add a line of a text again, with another negative worth."""
+        heapq.heappush(self._pushed.setdefault(at, []), (worth, number))
 
-    def _is_pushed_first(self) -> bool:
-        if not self._worths or not self._pushed:
-            return bool(self._pushed)
-        return self._pushed[0] < (self._worths[-1], self._numbers[-1])
+    def _pushed_first(self, at: int) -> list[tuple[float, int]] | None:
+        """Return the pushed lines of a text if one of these is the first line."""
+        pushed, end = self._pushed.get(at), self._ends[at]
+        if not pushed or end == self._begins[at]:
+            return pushed
+        return pushed if pushed[0] < (self._worths[end - 1], self._numbers[end - 1]) else None
 
 
 def name_chance(name: int, uses: Uses) -> float:

@@ -174,7 +174,7 @@ class TextLines:
     __slots__ = ("_bytes", "_form", "_gap", "_n", "_n_head")
 
     def __init__(self, text: str, numbers: NameNumbers) -> None:
-        keys, lengths, starts, names = list[int](), list[int](), [0], list[int]()
+        keys, lengths, starts, names = array("q"), array("I"), array("I", (0,)), array("I")
         # The lines from ``_n_head`` on have numbers that are larger by ``_gap``.
         self._n_head = self._gap = 0
         for part, first in _ends(text):
@@ -193,9 +193,14 @@ class TextLines:
         )
         keys.append(0)
         lengths.append(0)
-        lower, upper = [key & _LOW for key in keys], [key >> _LOW_BITS for key in keys]
-        rows = map(form.row.pack, lower, upper, lengths, starts)
-        self._bytes = b"".join((*rows, array(form.names, names).tobytes()))
+        # Only one row at a time is an object.
+        packed = bytearray(form.row.size * len(keys))
+        for at, (key, length, start) in enumerate(zip(keys, lengths, starts, strict=True)):
+            form.row.pack_into(
+                packed, form.row.size * at, key & _LOW, key >> _LOW_BITS, length, start
+            )
+        packed += array(form.names, names).tobytes()
+        self._bytes = bytes(packed)
 
     def __iter__(self) -> Iterator[DigestedLine]:
         names = self.names()
@@ -253,6 +258,10 @@ class LineStore:
     def begin(self) -> None:
         """Begin a decision: forget the texts that the decision before did not need."""
         self._now, self._before = {}, self._now
+
+    def end(self) -> None:
+        """End a decision: forget the texts that the decision did not need."""
+        self._before = {}
 
     def check(self) -> None:
         """Raise ``DecisionStopped`` if the caller has asked the decision to end."""

@@ -30,11 +30,12 @@ def text_of(block: Block) -> str:
             return ""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def argument_texts(arguments: str) -> tuple[str, ...]:
     """Return the texts in a call's arguments; the arguments if they are not a JSON object."""
     try:
-        return tuple(_texts(msgspec.json.decode(arguments)))
+        # Decoding a string would keep a UTF-8 copy in the string as long as the call exists.
+        return tuple(_texts(msgspec.json.decode(arguments.encode())))
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return (arguments,)
 

@@ -12,7 +12,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
+
+import msgspec
 
 from indwell.context.compaction.digesting.line_store import DecisionStopped, LineStore
 from indwell.context.compaction.digesting.lines import text_of
@@ -28,7 +29,7 @@ _STORED = 256
 _LARGEST = 0xFFFF  # the largest number of two bytes
 
 
-class Read(NamedTuple):
+class Read(msgspec.Struct, frozen=True, gc=False):
     """A file that was read, and the number of the model call that asked for the file."""
 
     path: str

@@ -250,7 +250,7 @@ def _split(place: int, label: str, text: str) -> Iterator[AuditedLine]:
 def _written(use: ToolUse) -> Iterator[str]:
     """Return the strings of a call's arguments."""
     try:
-        given = msgspec.json.decode(use.arguments)
+        given = msgspec.json.decode(use.arguments.encode())
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return
     if isinstance(given, dict):
