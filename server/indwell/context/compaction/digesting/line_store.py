@@ -195,10 +195,9 @@ class TextLines:
         lengths.append(0)
         # Only one row at a time is an object.
         packed = bytearray(form.row.size * len(keys))
-        for at, (key, length, start) in enumerate(zip(keys, lengths, starts, strict=True)):
-            form.row.pack_into(
-                packed, form.row.size * at, key & _LOW, key >> _LOW_BITS, length, start
-            )
+        size, pack_into = form.row.size, form.row.pack_into
+        for at, (whole, length, start) in enumerate(zip(keys, lengths, starts, strict=True)):
+            pack_into(packed, size * at, whole & _LOW, whole >> _LOW_BITS, length, start)
         packed += array(form.names, names).tobytes()
         self._bytes = bytes(packed)
 
