@@ -1,9 +1,10 @@
 // Builds what ships (dist/) and what tests run (out/). Flags: --minify (for a package: no source maps),
 // --out=FOLDER (in place of dist), --watch, --tests (unit tests), --host-tests (those that run inside
 // VS Code).
-import { copyFileSync, existsSync, globSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import * as esbuild from "esbuild";
 import { thirdPartyNotices } from "./build/third-party.mjs";
+import { withUsedIcons } from "./build/used-icons.ts";
 
 const flags = new Set(process.argv.slice(2));
 const minify = flags.has("--minify");
@@ -105,5 +106,11 @@ if (flags.has("--tests")) {
   const built = await Promise.all([extension, webview].map((options) => esbuild.build(options)));
   const notices = thirdPartyNotices(built.flatMap((one) => Object.keys(one.metafile.inputs)));
   writeFileSync(`${out}/THIRD-PARTY.txt`, notices);
+  if (minify) {
+    const [styles, script] = ["css", "js"].map((end) =>
+      readFileSync(`${out}/webview.${end}`, "utf8"),
+    );
+    writeFileSync(`${out}/webview.css`, withUsedIcons(styles, script));
+  }
   copyFileSync("node_modules/vscode-oniguruma/release/onig.wasm", `${out}/onig.wasm`);
 }

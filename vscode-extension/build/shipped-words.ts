@@ -71,7 +71,10 @@ function ship(folder: string): void {
   for (const language of LANGUAGES) {
     write(join(folder, `package.nls.${language}.json`), named(translations(language, "manifest")));
     const code = Object.entries(translations(language, "code"));
-    const short = code.map(([text, to]) => [shortKey(text), to]);
+    // Texts that begin alike stand together, where compression finds them.
+    const short = code
+      .sort(([, left], [, right]) => (left < right ? -1 : 1))
+      .map(([text, to]) => [shortKey(text), to]);
     write(join(folder, "l10n", `bundle.l10n.${language}.json`), Object.fromEntries(short));
   }
 }
