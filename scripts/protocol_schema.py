@@ -17,6 +17,7 @@ import msgspec
 from lsprotocol.types import LSPObject  # noqa: F401 -- lsprotocol's own annotations name it
 
 from indwell.agent.core.events import Event
+from indwell.compatibility import PROTOCOL
 from indwell.lsp.messages import context, documents, status, views
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.documents import ChatResult
@@ -156,6 +157,7 @@ def make_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Messages of Indwell",
         "description": "Written by scripts/protocol_schema.py; docs/protocol.md explains them.",
+        "protocol": PROTOCOL,
         "methods": methods,
         "commands": commands,
         "$defs": dict(sorted(schema.definitions.items())),

@@ -93,6 +93,8 @@ class Mirror:
         return f"/** What happens in a turn; `type` tells which. */\nexport type Event ={union};\n"
 
     def _tables(self) -> Iterator[str]:
+        yield "/** The version of the protocol; the server announces its own. */"
+        yield f"export const PROTOCOL: number = {self.schema['protocol']};\n"
         rows = self.schema["methods"]
         for (direction, kind), (table, summary) in TABLES.items():
             yield f"/** {summary} */\nexport interface {table} {{"

@@ -1855,6 +1855,9 @@ export interface WindowPartRow {
   readonly limit: number | null;
 }
 
+/** The version of the protocol; the server announces its own. */
+export const PROTOCOL: number = 1;
+
 /** Requests that the server answers. */
 export interface ServerRequests {
   readonly "indwell/prompt": { readonly params: PromptParams; readonly result: TurnResult };

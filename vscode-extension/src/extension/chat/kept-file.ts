@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { isNewer, KEPT_VERSION } from "./kept-version.ts";
 
 export class KeptFile {
   readonly #path: string;
@@ -12,12 +13,16 @@ export class KeptFile {
   readonly #values: Map<string, unknown>;
   #writing: Promise<void> | undefined;
   #isStale = false;
+  /** A newer extension wrote the file, which therefore stays as it is. */
+  readonly #isForeign: boolean;
 
   /** Reads the file once; `failed` is called if a change cannot be written to disk. */
   constructor(path: string, failed: (error: unknown) => void) {
     this.#path = path;
     this.#failed = failed;
-    this.#values = new Map(Object.entries(valuesIn(path)));
+    const { version, ...values } = valuesIn(path);
+    this.#isForeign = isNewer(version);
+    this.#values = new Map(this.#isForeign ? [] : Object.entries(values));
   }
 
   get(key: string): unknown {
@@ -27,6 +32,7 @@ export class KeptFile {
   /** Stores a value; resolves when the file contains the value. */
   set(key: string, value: unknown): Promise<void> {
     this.#values.set(key, value);
+    if (this.#isForeign) return Promise.resolve();
     this.#isStale = true;
     this.#writing ??= this.#write().finally(() => {
       this.#writing = undefined;
@@ -43,7 +49,8 @@ export class KeptFile {
       await mkdir(dirname(this.#path), { recursive: true });
       while (this.#isStale) {
         this.#isStale = false;
-        await writeFile(next, JSON.stringify(Object.fromEntries(this.#values)), { mode: 0o600 });
+        const values = { version: KEPT_VERSION, ...Object.fromEntries(this.#values) };
+        await writeFile(next, JSON.stringify(values), { mode: 0o600 });
         await rename(next, this.#path);
       }
     } catch (error) {
@@ -52,10 +59,10 @@ export class KeptFile {
   }
 }
 
-function valuesIn(path: string): object {
+function valuesIn(path: string): Readonly<Record<string, unknown>> {
   try {
     const read: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return typeof read === "object" && read !== null ? read : {};
+    return typeof read === "object" && read !== null ? { ...read } : {};
   } catch {
     return {}; // There is no file yet, or a crash interrupted the write.
   }

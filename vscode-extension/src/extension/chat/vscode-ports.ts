@@ -1,15 +1,17 @@
 /** The chat's ports on the real editor. */
 import * as vscode from "vscode";
+import { t } from "../../shared/l10n.ts";
 import { Colours } from "../colours/colours.ts";
 import { runLabel, runText } from "../editor/attach/command-run.ts";
 import type { LastCommands } from "../editor/attach/last-command.ts";
 import { selected } from "../editor/attach/selection.ts";
 import { terminalSelection } from "../editor/attach/terminal-selection.ts";
-import { askModal, sayInPassing } from "../say.ts";
+import { askModal, say, sayInPassing } from "../say.ts";
 import { VsCodeDocuments } from "./editor/vscode-documents.ts";
 import { findInWorkspace } from "./find/find-in-workspace.ts";
 import { mentionsOf } from "./find/mentions-of.ts";
 import { KeptFile } from "./kept-file.ts";
+import { storedHere } from "./kept-version.ts";
 import type { Dialogs, Finding, Memory, Ports, Shell } from "./ports.ts";
 
 const dialogs: Dialogs = {
@@ -39,7 +41,17 @@ const shell: Shell = {
 const FILED = new Set(["session", "lastShown"]);
 
 function memoryOf(context: vscode.ExtensionContext, log: (words: string) => void): Memory {
-  const { workspaceState: state, storageUri } = context;
+  const { workspaceState, storageUri } = context;
+  const state = storedHere(
+    workspaceState,
+    () =>
+      void say(
+        "warning",
+        t(
+          "Indwell: a newer version of this extension has stored the panel of this workspace. This version leaves what is stored unchanged, and keeps nothing for the next window. Update the extension.",
+        ),
+      ),
+  );
   const failed = (error: unknown): void => log(`What the chat shows is not stored: ${error}`);
   const file =
     storageUri?.scheme === "file"

@@ -18,6 +18,7 @@ import { makePlain } from "../plain-words.ts";
 import { forServer } from "./client-configuration.ts";
 import type { Reports, Run } from "./life.ts";
 import { readLine, whyNotStarted } from "./log-lines.ts";
+import { whyNotSpoken } from "./protocol-version.ts";
 import type { Attach } from "./server.ts";
 import { withoutBodies } from "./trace-channel.ts";
 
@@ -72,6 +73,7 @@ export async function openClient(
 ): Promise<Run<LanguageClient>> {
   let lastLine = "";
   let isLate = false;
+  let misfit: string | null = null;
   let fallSilent = (): void => {};
   const silence = new Promise<void>((resolve) => {
     fallSilent = resolve;
@@ -148,14 +150,16 @@ export async function openClient(
   }, START_MS);
   try {
     await client.start();
-    const version = client.initializeResult?.serverInfo?.version ?? "";
-    return { client, version, stop };
+    const answer = client.initializeResult;
+    misfit = whyNotSpoken(answer?.capabilities.experimental);
+    if (misfit !== null) throw new Error(misfit);
+    return { client, version: answer?.serverInfo?.version ?? "", stop };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     log.error(t("The start failed: {0}", said));
     await Promise.race([silence, sleep(LAST_WORDS_MS)]);
     await stop();
-    throw new Error(whyNotStarted({ lastLine, said, isLate }));
+    throw new Error(misfit ?? whyNotStarted({ lastLine, said, isLate }));
   } finally {
     clearTimeout(late);
     signal.removeEventListener("abort", aborted);

@@ -8,6 +8,7 @@ import type { FocusPlace, ToPanel } from "../../../shared/messages.ts";
 import type { ChatHere } from "../../editor/chat-link.ts";
 import { shownIn } from "../ask/questions.ts";
 import type { ChatCore } from "../chat-core.ts";
+import { storedHere } from "../kept-version.ts";
 import type { Memory } from "../ports.ts";
 import { type ChatPage, freshNonce } from "../view.ts";
 import type { Elsewhere } from "./role.ts";
@@ -57,7 +58,7 @@ export class SessionTabs implements vscode.WebviewPanelSerializer, vscode.Dispos
     this.#main = main;
     this.#make = make;
     this.#isRunning = isRunning;
-    this.#memories = new TabMemories(context.workspaceState);
+    this.#memories = new TabMemories(storedHere(context.workspaceState, () => {}));
     const unhear = main.store.listen((action) => this.#mirror(action));
     this.#off = vscode.Disposable.from(
       { dispose: unhear },
