@@ -40,6 +40,8 @@ VERSIONS: Mapping[str, int] = {
     "wires": 1,
     "batch": 1,
     "evaluation": 1,
+    "setup": 1,
+    "editors": 1,
 }
 """The version that this Indwell writes, for each kind of stored thing.
 

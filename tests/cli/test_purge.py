@@ -86,6 +86,9 @@ async def test_purge_lists_first_and_deletes_only_indwells_files(home) -> None:
     assert [path.name for path in (home.config / "indwell").iterdir()] == ["config.toml"]
     assert (home.config / "indwell" / "config.toml").read_text(encoding="utf-8") == settings
     assert (await run(home, "purge")).stdout == "there is nothing to delete\n"
+    done = await run(home, "purge", "--settings", "--yes")
+    assert (done.code, "settings: " in done.stdout) == (0, True)
+    assert not (home.config / "indwell").exists()
 
 
 async def test_purge_keeps_and_reports_an_open_session(home) -> None:

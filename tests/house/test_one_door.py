@@ -96,10 +96,9 @@ def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
                 "json.dumps", "json.dump", "msgspec.json.encode", "msgspec.json.Encoder",
             }:  # fmt: skip
                 writers.add(path.relative_to(PACKAGE / "cli").as_posix())
-    files_for_editors = {"setup/configurations.py", "setup/merging.py", "setup/command.py"}
+    files_for_editors = {"setup/configurations.py", "setup/merging.py"}
     to_the_server = {"demo/client.py"}
-    own_files = {"serve/diary.py"}
-    others = files_for_editors | to_the_server | own_files
+    others = files_for_editors | to_the_server
     assert writers == {"terminal/json_line.py"} | others
 
 

@@ -350,5 +350,7 @@ def test_names_that_are_not_utf_8_survive_in_a_stored_file() -> None:
 
 
 def test_every_stored_thing_with_a_version_is_tested() -> None:
-    derived = {"models", "worktree files", "evaluation", "settings", "batch"}
+    derived = {
+        *("models", "worktree files", "evaluation", "settings", "batch", "setup", "editors"),
+    }
     assert {*KINDS, *derived} - {"batch plan", "batch result"} == {*VERSIONS}

@@ -205,7 +205,7 @@ def _last_minutes(options: argparse.Namespace, parser: argparse.ArgumentParser) 
     if options.command == "purge":
         from indwell.cli.stored.purge import purge
 
-        return purge(is_sure=options.yes, as_json=options.json)
+        return purge(is_sure=options.yes, as_json=options.json, with_settings=options.settings)
     if options.action in {"export", "import", "replay-request"}:
         return _from_logs(options, parser)
     from indwell.cli.stored.sessions import delete_sessions, list_sessions

@@ -208,8 +208,8 @@ def make_parser() -> argparse.ArgumentParser:
         commands.add_parser("replay", help="replay recorded conversations without a model")
     )
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
-    flags(purge, yes="do not ask for confirmation")
-    flags(purge, json="print JSON")
+    flags(purge, settings="also delete your settings")
+    flags(purge, yes="do not ask for confirmation", json="print JSON")
     for one in commands.choices.values():
         one.set_defaults(parser=one)  # errors show the usage of the command
     return parser

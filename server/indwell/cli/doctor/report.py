@@ -24,7 +24,7 @@ from indwell.cli.serve import diary
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.context.untrusted_text import visible
-from indwell.errors import SessionError, SettingsError, UserError
+from indwell.errors import NewerVersion, SessionError, SettingsError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.files.private import write_private
 from indwell.lazy_pattern import lazy_pattern
@@ -301,5 +301,5 @@ def _or_nothing(read: Callable[[], Sequence[T]]) -> Sequence[T]:
     """Return nothing if the state folder cannot be read; a check reports the reason."""
     try:
         return read()
-    except (SettingsError, SessionError):
+    except (SettingsError, SessionError, NewerVersion):
         return ()

@@ -16,7 +16,8 @@ from typing import Any
 
 import msgspec
 
-from indwell.errors import SettingsError, ToolError
+from indwell.compatibility import StoredForm
+from indwell.errors import NewerVersion, SettingsError, ToolError
 from indwell.files.append_log import append_line, make_private_folder
 from indwell.files.private import read_own, rename_own, replace_own
 from indwell.lsp.wire.handshake import ClientIdentity
@@ -97,15 +98,21 @@ def note_editor(environment: Mapping[str, str], opened: ClientIdentity, began_s:
         threading.Thread(target=_keep, args=(environment, editor), daemon=True).start()
 
 
+FORM: StoredForm[tuple[KnownEditor, ...]] = StoredForm(
+    "editors", tuple[KnownEditor, ...], "the list of editors", member="editors"
+)
+
+
 def known_editors(environment: Mapping[str, str]) -> tuple[KnownEditor, ...]:
     """Return the editors that connected last, newest first.
 
     Raises:
         SettingsError: The settings name no valid state folder.
+        NewerVersion: A newer Indwell wrote the list.
     """
     path = server_log(environment).with_name(EDITORS)
     try:
-        return msgspec.json.decode(read_own(path, _EDITORS_B), type=tuple[KnownEditor, ...])
+        return FORM.decode(read_own(path, _EDITORS_B))
     except (OSError, ToolError, msgspec.DecodeError, UnicodeDecodeError):
         return ()
 
@@ -124,10 +131,10 @@ def last_records(environment: Mapping[str, str], n_records: int) -> tuple[str, .
 
 
 def _keep(environment: Mapping[str, str], editor: KnownEditor) -> None:
-    with suppress(OSError, SettingsError):
+    with suppress(OSError, SettingsError, NewerVersion):
         path = server_log(environment).with_name(EDITORS)
         others = [one for one in known_editors(environment) if one.name != editor.name]
-        data = msgspec.json.encode((editor, *others[: EDITORS_KEPT - 1]))
+        data = FORM.encode((editor, *others[: EDITORS_KEPT - 1]))
         if len(data) <= _EDITORS_B:
             make_private_folder(path.parent)
             replace_own(path, data)

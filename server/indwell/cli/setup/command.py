@@ -38,6 +38,7 @@ from indwell.cli.setup.merging import (
 )
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import says_yes
+from indwell.compatibility import StoredForm
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder, read_bytes_private
@@ -267,10 +268,17 @@ def _ground(path: Path) -> Path:
     return next(one for one in path.parents if one.is_dir())
 
 
+FORM: StoredForm[Record] = StoredForm("setup", Record, "the record of the setup")
+
+
 def _record_of(state: Path, path: Path) -> Record | None:
-    """Return the record of what ``setup`` added to ``path``, or None if no record is readable."""
+    """Return the record of what ``setup`` added to ``path``, or None if no record is readable.
+
+    Raises:
+        NewerVersion: A newer Indwell wrote the record.
+    """
     try:
-        record = msgspec.json.decode(read_bytes_private(_record_file(state, path)), type=Record)
+        record = FORM.decode(read_bytes_private(_record_file(state, path)))
     except (OSError, msgspec.DecodeError):  # without a record, nothing is removed
         return None
     return record if record.path == str(path) else None
@@ -282,7 +290,7 @@ def _keep_record(state: Path, path: Path, record: Record | None) -> str:
     try:
         if record is not None:
             make_private_folder(place.parent)
-            write_atomic(place, msgspec.json.encode(record), (place.parent,))
+            write_atomic(place, FORM.encode(record), (place.parent,))
         elif place.exists():
             delete_exactly(place, (place.parent,), read_bytes_private(place))
     except (OSError, ToolError) as error:

@@ -1,4 +1,4 @@
-"""``indwell purge``: deletes all data of Indwell on this machine except the settings file."""
+"""``indwell purge``: deletes all data of Indwell on this machine, and if asked the settings."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ OURS = (
         "memory",
         "swept",
         "mcp",
+        "setup",
         "diagnosis",
     ),
     *("quarantine", "git", "wires.json", "models.json"),
@@ -44,7 +45,7 @@ OURS = (
 
 
 class PurgeItem(msgspec.Struct, frozen=True):
-    """An item to delete: a path with its size, or the key of an origin."""
+    """An item to delete: a path with its size, or the key of an origin; ``kind`` names it."""
 
     kind: str
     name: str
@@ -57,21 +58,22 @@ class PurgeItem(msgspec.Struct, frozen=True):
         return f"{self.kind}: {self.name}{size}"
 
 
-def purge(*, is_sure: bool, as_json: bool) -> int:
+def purge(*, is_sure: bool, as_json: bool, with_settings: bool = False) -> int:
     """List items, ask, delete; return 0 if all are deleted, 1 if not, 2 without a terminal.
 
     Raises:
         UserError: The stored files cannot be listed.
     """
     store = key_store()
-    items = tuple(_items(store))
+    items = tuple(_items(store, with_settings=with_settings))
     if not as_json:
         print("\n".join(item.words for item in items) or "there is nothing to delete")
     if items and not is_sure and not as_json:
         if not is_typed():
             print("to delete this, add --yes", file=sys.stderr)
             return 2
-        code = yes_or_no(f"Delete all of this for good? The settings in {user_file()} stay.")
+        stays = "" if with_settings else f" The settings in {user_file()} stay."
+        code = yes_or_no(f"Delete all of this for good?{stays}")
         if code:
             print("nothing was deleted")
             return code
@@ -88,12 +90,15 @@ def purge(*, is_sure: bool, as_json: bool) -> int:
     return 1 if failed else 0
 
 
-def _items(store: KeyStore) -> Iterator[PurgeItem]:
+def _items(store: KeyStore, *, with_settings: bool) -> Iterator[PurgeItem]:
     for path in _paths():
         if path.exists() or path.is_symlink():
             yield PurgeItem("folder" if path.is_dir() else "file", str(path), size_b(path))
     for origin in store.origins():
         yield PurgeItem("key", origin)
+    settings = user_file()
+    if with_settings and (settings.exists() or settings.is_symlink()):
+        yield PurgeItem("settings", str(settings), size_b(settings))
 
 
 def _paths() -> Iterator[Path]:
@@ -141,6 +146,8 @@ def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
         try:
             if item.kind == "key":
                 store.forget(item.name)
+            elif item.kind == "settings":
+                remove_own(Path(item.name))
             elif not (failed and _holds_sessions(Path(item.name), state)):
                 remove_own_tree(Path(item.name))
         except (UserError, OSError) as error:
@@ -149,6 +156,8 @@ def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
         if not store.origins():
             remove_own(store.path)
             remove_own(store.path.with_name(LOCK_NAME))
+            if not list_names(store.path.parent):
+                remove_own_tree(store.path.parent)
     except (UserError, OSError) as error:
         failed.append(f"{store.path} stays ({error})")
     return tuple(failed)

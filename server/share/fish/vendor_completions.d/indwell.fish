@@ -317,5 +317,6 @@ complete -c indwell -n '__indwell_at indwell replay' -l each -d 'also print the 
 complete -c indwell -n '__indwell_at indwell replay' -l json -d 'print JSON'
 complete -c indwell -n '__indwell_at indwell replay' -l plot -r -d 'draw the tokens of each request of the longest session to FILE, .svg or .png (needs matplotlib)'
 complete -c indwell -n '__indwell_at indwell purge' -s h -l help -d 'show this help message and exit'
+complete -c indwell -n '__indwell_at indwell purge' -l settings -d 'also delete your settings'
 complete -c indwell -n '__indwell_at indwell purge' -l yes -d 'do not ask for confirmation'
 complete -c indwell -n '__indwell_at indwell purge' -l json -d 'print JSON'
