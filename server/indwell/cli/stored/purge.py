@@ -144,12 +144,8 @@ def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
             failed.append(str(error))
     for item in items:
         try:
-            if item.kind == "key":
-                store.forget(item.name)
-            elif item.kind == "settings":
-                remove_own(Path(item.name))
-            elif not (failed and _holds_sessions(Path(item.name), state)):
-                remove_own_tree(Path(item.name))
+            if not (failed and _holds_sessions(Path(item.name), state)):
+                _delete_one(item, store)
         except (UserError, OSError) as error:
             failed.append(f"{item.words} stays ({error})")
     try:
@@ -161,6 +157,15 @@ def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
     except (UserError, OSError) as error:
         failed.append(f"{store.path} stays ({error})")
     return tuple(failed)
+
+
+def _delete_one(item: PurgeItem, store: KeyStore) -> None:
+    if item.kind == "key":
+        store.forget(item.name)
+    elif item.kind == "settings":
+        remove_own(Path(item.name))
+    else:
+        remove_own_tree(Path(item.name))
 
 
 def _holds_sessions(path: Path, state: Path) -> bool:
