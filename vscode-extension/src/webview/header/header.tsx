@@ -14,14 +14,15 @@ export function Header({ state, post }: ViewProps) {
   const button = useRef<HTMLButtonElement>(null);
   const { session } = state;
   const title = titleOf(state);
-  if (
-    session === null ||
-    title === "" ||
-    state.list !== null ||
-    state.mcp !== null ||
-    state.firstRun !== null
-  )
-    return null;
+  // These pages have headings of their own.
+  if (state.list !== null || state.mcp !== null || state.firstRun !== null) return null;
+  // Screen readers go from heading to heading, and the page needs a first one.
+  if (session === null || title === "")
+    return (
+      <header class="sr-only">
+        <h1>Indwell</h1>
+      </header>
+    );
   const done = (typed: string | null) => {
     setRenaming(false);
     if (typed !== null && typed !== title) post({ type: "renameSession", session, title: typed });
