@@ -86,7 +86,7 @@ export function* sources(): Generator<readonly [string, ast.SourceFile]> {
 export function shown(node: ast.Node): string | null {
   if (ast.isJsxText(node)) {
     const text = node.text.replace(/\s+/g, " ").trim();
-    return /\p{L}{2}/u.test(text) ? text : null;
+    return /\p{L}{2}/u.test(text) && !OUR_NAME.test(text) ? text : null;
   }
   const text = literal(node);
   if (text === null || isForPrograms(node)) return null;

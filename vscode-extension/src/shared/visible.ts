@@ -165,7 +165,7 @@ function pieceOf(found: string, at: number): Piece | null {
       ...base,
       kind: "blanks",
       text: ` ${t("[… {0} blanks …]", found.length)} `,
-      title: "blanks",
+      title: t("blanks"),
     };
   const isWritten = found.startsWith("\\");
   const point = isWritten ? Number.parseInt(found.slice(2), 16) : (found.codePointAt(0) ?? 0);

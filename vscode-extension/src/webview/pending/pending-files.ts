@@ -1,5 +1,7 @@
 /** Groups pending changes by file. Pure. */
+
 import type { ChangeRow } from "../../protocol.ts";
+import { t } from "../../shared/l10n.ts";
 
 /** One file with its pending changes. */
 export interface PendingFile {
@@ -41,9 +43,9 @@ function lines(text: string): number {
 function noteOf(change: ChangeRow): string {
   switch (change.kind) {
     case "create":
-      return "new";
+      return t("new");
     case "delete":
-      return "deleted";
+      return t("deleted");
     case "opaque":
       return change.note;
     case "change":

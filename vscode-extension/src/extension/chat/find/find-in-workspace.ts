@@ -180,7 +180,7 @@ function changesRows(): readonly FoundRow[] {
 function selectionRows(): readonly FoundRow[] {
   const chosen = selected();
   if (chosen === null) return [];
-  return [{ kind: "selection", label: "selection", detail: chosen.label, value: "selection" }];
+  return [{ kind: "selection", label: t("selection"), detail: chosen.label, value: "selection" }];
 }
 
 function terminalRows(last: ReturnType<Finding["lastCommand"]>): readonly FoundRow[] {

@@ -10,7 +10,20 @@ export function taskFigure(task: TaskRow): string {
 }
 
 function stateOf(task: TaskRow, before: string): string {
-  if (task.state === "waiting")
-    return before === "" ? t("starts soon") : t("waits for {0}", before);
-  return task.state === "open" && before !== "" ? t("after {0}", before) : task.state;
+  switch (task.state) {
+    case "waiting":
+      return before === "" ? t("starts soon") : t("waits for {0}", before);
+    case "open":
+      return before === "" ? t("open") : t("after {0}", before);
+    case "running":
+      return t("running");
+    case "done":
+      return t("done");
+    case "failed":
+      return t("failed");
+    case "stopped":
+      return t("stopped");
+    default:
+      return task.state satisfies never;
+  }
 }
