@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 MOST_TEXT = 60_000  # characters of an issue that the model gets
+MOST_WORDS_B = 100_000  # bytes of a comment; Linux takes 131,071 in one argument
 MOST_TOLD = 20_000  # characters of each part of a comment; a forge allows 65,536 in a comment
 DEPTH = 50  # commits of history that the model can read
 GRACE_S = 60.0  # seconds that Indwell has to end after its own time limit
@@ -231,8 +232,14 @@ def _words(name: str, event: Mapping[str, Any], env: Mapping[str, str]) -> str:
         first, _, rest = str(event["comment"].get("body") or "").lstrip().partition("\n")
         head, _, more = first.strip().partition(" ")
         if head == env["FORGE_PHRASE"]:
-            return f"{more}\n{rest}".strip()[:MOST_TEXT]
+            return _argument(f"{more}\n{rest}".strip())
     raise NothingToDo(f"The event {name} ({action}) asks Indwell for nothing.")
+
+
+def _argument(text: str) -> str:
+    """Return a text that a program can take as an argument: without NUL, and not too long."""
+    data = text.replace("\0", "").encode("utf-8", "replace")[:MOST_WORDS_B]
+    return data.decode("utf-8", "ignore")
 
 
 def _why_restricted(pull: Mapping[str, Any], forge: Forge, repository: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import shutil
@@ -20,7 +21,15 @@ import pytest
 from indwell import __version__
 from indwell.batch.attempt import AttemptJob, attempt, clear
 from indwell.batch.child_run import BatchOptions
-from indwell.batch.driver import BatchEvent, BatchRun, LocalPurse, TaskEnded, TaskWaits, WorkerLost
+from indwell.batch.driver import (
+    BatchEvent,
+    BatchRun,
+    LocalPurse,
+    TaskEnded,
+    TaskWaits,
+    WorkerLost,
+    no_room_words,
+)
 from indwell.batch.on_ray import store_at
 from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks, left_over, read_plan
 from indwell.batch.purse import AskAgain, Grant, NoMoney, NoRoom, Purse, PurseState
@@ -170,6 +179,13 @@ async def test_a_call_whose_bound_cannot_be_written_is_not_granted(tmp_path) -> 
     (tmp_path / "spent").write_text("a file where a folder has to be")
     assert isinstance(await purse.ask("w", 10, 0.01), NoRoom)
     assert purse.purse.state.most == 0.0
+
+
+def test_a_full_disk_and_a_refused_permission_are_told_apart() -> None:
+    told = [no_room_words(OSError(number, "reason")) for number in (errno.ENOSPC, errno.EACCES)]
+    full = "the disk of --to is full, so the cost of the batch cannot be written; make room"
+    refused = "the cost of the batch may not be written to --to (reason); check the permissions of "
+    assert told == [full, f"{refused}that folder"]
 
 
 # Records

@@ -303,6 +303,12 @@ def test_files_are_trusted_only_from_a_writer_in_the_repository_itself(
     assert (job.ref, job.commit) == ("refs/pull/7/head", world.head)
 
 
+def test_the_words_of_a_comment_fit_into_one_argument_of_a_program(world) -> None:
+    job = decide(world, "issue_comment", commented("/indwell fix\0 it " + "ü" * 200_000))
+    assert job.words.startswith("fix it ü")
+    assert len(forge.prompt_of(job).encode()) < 131_072
+
+
 def test_gitea_names_no_label_and_takes_a_list_of_writers(world) -> None:
     event = labelled("bob", action="label_updated")
     del event["label"]

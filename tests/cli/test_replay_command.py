@@ -100,9 +100,9 @@ async def test_leave_out_replays_only_sessions_that_no_number_was_fitted_on(home
     ended = await replay(home, *files, *every, "--leave-out")
     assert [one.get("session") for one in ended.events] == ["b-1", None]
     assert "sessions left out: 1 of 2" in ended.stderr
-    ended = await replay(home, files[0], "--leave-out")
+    ended = await replay(home, files[0], "--leave-out", "--leave-out-agents", "a")
     assert (ended.code, ended.stdout) == (2, "")
-    assert "all 1 sessions are left out" in ended.stderr
+    assert "--leave-out, --leave-out-agents: all 1 sessions are left out" in ended.stderr
 
 
 async def test_leave_out_takes_folds_and_agents_and_the_table_names_fitted_sessions(home) -> None:

@@ -62,10 +62,12 @@ def test_a_word_that_is_not_a_skill_is_refused_before_anything_is_sent(tmp_path)
 
     with endpoint_in_thread(answering) as endpoint:
         done = run(home, 'indwell run "/nothing"', endpoint.base_url)
+        shown = run(home, 'indwell run "/context"', endpoint.base_url)
 
     assert done.returncode == 1
     assert "unknown command '/nothing'" in done.stdout + done.stderr
     assert "`/write-tests`" in done.stdout + done.stderr
+    assert "`/context` works in an interactive session" in shown.stdout + shown.stderr
     assert endpoint.seen == []
 
 

@@ -39,6 +39,7 @@ EXCUSED = {
     ("process", "batch/warm_start.py"): "starts the process that forks the runs of a batch",
     ("network", "batch/warm_start.py"): "passes descriptors to that process over a socket pair",
     ("process", "cli/__init__.py"): "starts itself again, in Python's UTF-8 mode",
+    ("network", "batch/on_ray.py"): "asks whether the address of a cluster answers",
     ("process", "cli/run/forking.py"): "forks the runs of a batch, which are Indwell itself",
     ("network", "cli/run/forking.py"): "receives descriptors over a socket pair",
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ from indwell.batch.records import (
     write_result,
 )
 from indwell.batch.warm_start import WarmStart
+from indwell.errors import reason
 
 RETRIES: Mapping[str, int] = {"unreachable": 3, "lost": 1}
 """How often a task is tried again, by the reason why an attempt gave no result."""
@@ -105,9 +107,20 @@ class LocalPurse:
             await asyncio.to_thread(self._bound.end, self.purse.state.most)
 
 
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
 def no_room_words(error: OSError) -> str:
     """Return why no call is allowed after a failed write of the bound."""
-    return f"the cost of the batch cannot be written: {error.strerror or error}"
+    if error.errno in _FULL:
+        return "the disk of --to is full, so the cost of the batch cannot be written; make room"
+    if error.errno in _REFUSED:
+        return (
+            f"the cost of the batch may not be written to --to ({reason(error)}); check the "
+            "permissions of that folder"
+        )
+    return f"the cost of the batch cannot be written to --to ({reason(error)})"
 
 
 class LocalEngine:

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,7 @@ from indwell.sandbox.environment import own_environment
 _JSON = msgspec.json
 _STOP_S = 30.0  # the time for the attempts of a stopped batch to end in order, in seconds
 _POLL_S = 1.0
+_REACH_S = 20.0  # the time for the address of a cluster to answer, in seconds
 _ANSWER_S = 30.0  # the time for the purse to answer, which may have to be started again
 
 
@@ -228,6 +230,17 @@ def remote_sweep(place: str) -> int:
     return clear(work_folder(_environment(), place))
 
 
+def _check_reached(address: str) -> None:
+    """Connect to the cluster's address once, because Ray tries for minutes without a word.
+
+    Raises:
+        OSError: Nothing answers within ``_REACH_S``.
+    """
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), _REACH_S).close()
+
+
 class RayEngine:
     """Runs attempts on a cluster: the one of ``RAY_ADDRESS``, or one that starts here.
 
@@ -266,13 +279,14 @@ class RayEngine:
         own = {name: value for name, value in environment.items() if name.startswith("RAY_")}
         os.environ.update({**own, **hidden})
         try:
+            _check_reached(os.environ.get("RAY_ADDRESS", ""))
             ray.init(
                 address=os.environ.get("RAY_ADDRESS"),
                 log_to_driver=False,
                 include_dashboard=None if "RAY_ADDRESS" in os.environ else False,
                 logging_level="error",
             )
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise UserError(
                 f"--on ray: no cluster could be used: {error}; if the cluster wants a token, set "
                 "RAY_AUTH_MODE=token"

@@ -269,8 +269,14 @@ def without(left_out: LeftOut, sessions: Sequence[Recorded]) -> tuple[list[Recor
     """
     kept = left_out.kept(sessions, fitted_sessions())
     if not kept:
+        options = {
+            "--leave-out": left_out.fitted,
+            "--leave-out-folds": left_out.folds,
+            "--leave-out-agents": left_out.agents,
+        }
+        named = ", ".join(name for name, value in options.items() if value)
         raise UserError(
-            f"--leave-out: all {len(sessions):,} sessions are left out; replay sessions of another "
+            f"{named}: all {len(sessions):,} sessions are left out; replay sessions of another "
             "project or agent"
         )
     return kept, f"sessions left out: {len(sessions) - len(kept):,} of {len(sessions):,}"

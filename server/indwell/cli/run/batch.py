@@ -138,7 +138,7 @@ def run_plan(
     earlier = [results[task.id] for task in plan.tasks if task.id in results]
     if is_begun and not arguments.resume:
         raise WrongArgument(
-            f"{arguments.place!r} has a batch already; go on with --resume, or choose another --to"
+            f"{arguments.place!r} has results already; go on with --resume, or choose another --to"
         )
     environment = own_environment()  # A second call would lack the secrets.
     if not (is_ray or arguments.scripted):
@@ -174,7 +174,9 @@ def _begun(
     store, is_ray = _store(arguments)
     is_begun = has_begun(store)
     if arguments.resume and not is_begun:
-        raise WrongArgument(f"--resume: {arguments.place!r} has no batch; leave out --resume")
+        raise WrongArgument(
+            f"--resume: nothing has begun in {arguments.place!r}; leave out --resume"
+        )
     return is_begun, all_results(store) if is_begun else {}, store, is_ray
 
 
@@ -188,7 +190,7 @@ def read_tasks(place: str) -> BatchPlan:
     try:
         text = read_own(path, MOST_TASKS_B).decode("utf-8-sig")
     except (OSError, ToolError, UnicodeDecodeError) as error:
-        raise WrongArgument(f"TASKS: {place!r} cannot be read: {error}") from error
+        raise WrongArgument(f"TASKS: {place!r} cannot be read ({reason(error)})") from error
     folder = str(path.resolve().parent)
     try:
         return read_plan(text, is_toml=path.suffix == ".toml", folder=folder)
@@ -258,6 +260,8 @@ async def _run(
         if is_ray:
             from indwell.batch.on_ray import RayEngine
 
+            if address := os.environ.get("RAY_ADDRESS"):
+                print(f"connecting to the Ray cluster at {address}", file=sys.stderr)
             engine = RayEngine(
                 arguments.place,
                 budget=budget,

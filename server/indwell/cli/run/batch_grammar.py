@@ -24,6 +24,7 @@ class RunsArguments(msgspec.Struct, frozen=True, kw_only=True):
     trust: bool = False
     allow_commands: bool = False
     secret: tuple[str, ...] = ()
+    scripted: bool = False
     json: bool = False
 
 
@@ -31,7 +32,6 @@ class BatchArguments(RunsArguments, frozen=True, kw_only=True):
     """The options of ``indwell batch``."""
 
     tasks: str
-    scripted: bool = False
 
     @property
     def place(self) -> str:

@@ -151,6 +151,12 @@ class _EndSeen:
             self._view(msgspec.structs.replace(end, ending="cancelled"))
 
 
+_INTERACTIVE = frozenset(
+    ("/context", "/cost", "/exit", "/help", "/model", "/plan", "/quit", "/resume", "/review")
+) | {"/rewind", "/share", "/trust", "/worktree"}
+"""Commands that only an interactive session has."""
+
+
 def _refused(wish: RunOptions) -> str:
     """Return why a prompt that is a command cannot run here, or an empty text."""
     if is_compact(wish.words) and not wish.session:
@@ -159,6 +165,9 @@ def _refused(wish: RunOptions) -> str:
         from indwell.wiring.project_files import names_here
 
         names = names_here((wish.folder,), os.environ, is_given=wish.trust)
+        name = wish.words.split()[0]
+        if name[1:] not in names and name in _INTERACTIVE:
+            return f"`{name}` works in an interactive session; begin one with `indwell`"
         return no_command(wish.words, names)
     return ""
 

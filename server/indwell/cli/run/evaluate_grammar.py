@@ -104,6 +104,7 @@ def evaluate_options(command: argparse.ArgumentParser) -> None:
         ("--dry-run", "print what would run, and what it would cost at most"),
         ("--trust", "trust every workspace; the workspaces of `shipped` are always trusted"),
         ("--allow-commands", "run commands without asking, in the sandbox"),
+        ("--scripted", "use the scripted model that ships with Indwell, to try a suite"),
         ("--json", "print the report as one JSON object"),
     ):
         command.add_argument(name, action="store_true", help=words)

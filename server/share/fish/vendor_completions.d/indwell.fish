@@ -135,6 +135,7 @@ complete -c indwell -n '__indwell_at indwell eval' -l resume -d 'go on with the 
 complete -c indwell -n '__indwell_at indwell eval' -l dry-run -d 'print what would run, and what it would cost at most'
 complete -c indwell -n '__indwell_at indwell eval' -l trust -d 'trust every workspace'
 complete -c indwell -n '__indwell_at indwell eval' -l allow-commands -d 'run commands without asking, in the sandbox'
+complete -c indwell -n '__indwell_at indwell eval' -l scripted -d 'use the scripted model that ships with Indwell, to try a suite'
 complete -c indwell -n '__indwell_at indwell eval' -l json -d 'print the report as one JSON object'
 complete -c indwell -n '__indwell_at indwell eval' -l jobs -r -d 'runs at once (default: processors)'
 complete -c indwell -n '__indwell_at indwell eval' -l on -x -a 'local ray' -d 'where runs happen (default: local)'
