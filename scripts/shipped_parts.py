@@ -1,7 +1,9 @@
 """Write the list of parts that Indwell ships with (SBOM, CycloneDX), and a notice of licences.
 
     python scripts/shipped_parts.py FOLDER
+    python scripts/shipped_parts.py --frozen FOLDER
 
+With --frozen, write only the notice of the frozen server: the Python packages, and Python itself.
 The parts are the pinned Python packages of requirements/runtime.txt and the npm packages that the
 VS Code extension's bundles contain. Licences come from the installed packages, so run the script in
 the environment of scripts/setup. Equal input gives equal bytes.
@@ -11,10 +13,12 @@ from __future__ import annotations
 
 import base64
 import json
+import platform
 import re
 import sys
+import sysconfig
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -73,8 +77,8 @@ class Part:
         return f"pkg:{self.kind}/{self.name.replace('@', '%40')}@{self.version}"
 
 
-def python_parts() -> Iterator[Part]:
-    """Yield the pinned Python packages."""
+def python_parts(*, installed: bool = False) -> Iterator[Part]:
+    """Yield the pinned Python packages, or those of them that are installed here."""
     text = REQUIREMENTS.read_text("utf-8")
     for one in pinned(text):
         if "emscripten" in str(one.marker):
@@ -87,6 +91,8 @@ def python_parts() -> Iterator[Part]:
         try:
             found = metadata.distribution(one.name)
         except metadata.PackageNotFoundError:
+            if installed:
+                continue
             yield Part("pypi", name, version, ELSEWHERE[name], digests, ())
             continue
         licence = ELSEWHERE.get(name) or _licence(found)
@@ -177,29 +183,53 @@ def bill(parts: list[Part]) -> dict[str, Any]:
     }
 
 
-def notice(parts: list[Part]) -> str:
-    """Return the names, the licences and the licence texts of all parts."""
+def notice(parts: list[Part], about: Sequence[str]) -> str:
+    """Return the names, the licences and the licence texts of all parts, each text once."""
     lines = [
         f"Indwell {__version__} is under the MIT licence; see LICENSE.",
-        "The wheel contains only code of Indwell and installs the Python packages below. The VS",
-        "Code packages contain the npm packages; those for a platform also the Python packages and",
-        "Python itself, which is under PSF-2.0.",
+        *about,
         "",
         *(f"{part.name} {part.version} ({part.kind}): {part.licence}" for part in parts),
     ]
+    owners: dict[str, list[str]] = {}
     for part in parts:
-        for text in dict.fromkeys(part.texts):
-            lines += ["", "-" * 80, f"{part.name} {part.version}", "", text.strip()]
+        for text in dict.fromkeys(one.strip() for one in part.texts):
+            owners.setdefault(text, []).append(f"{part.name} {part.version}")
+    for text, names in owners.items():
+        lines += ["", "-" * 80, ", ".join(names), "", text]
     return "\n".join(lines) + "\n"
 
 
+ABOUT_RELEASE = (
+    "The wheel contains only code of Indwell and installs the Python packages below. The VS",
+    "Code packages contain the npm packages; those for a platform also the Python packages and",
+    "Python itself, which is under PSF-2.0.",
+)
+ABOUT_FROZEN = ("This program contains Python and the Python packages below.",)
+
+
+def python_itself() -> Part:
+    """Return the Python that runs this script, with its licence."""
+    place = Path(sysconfig.get_path("stdlib"))
+    found = [one for one in (place / "LICENSE.txt", place.parent / "LICENSE.txt") if one.exists()]
+    texts = tuple(one.read_text("utf-8") for one in found[:1])
+    return Part("generic", "python", platform.python_version(), "PSF-2.0", (), texts)
+
+
 def main() -> None:
-    """Write both files into the folder that the first argument names."""
-    folder = Path(sys.argv[1])
+    """Write the files into the folder that the last argument names."""
+    folder = Path(sys.argv[-1])
+    if sys.argv[1] == "--frozen":
+        parts = [
+            python_itself(),
+            *sorted(python_parts(installed=True), key=lambda part: part.address),
+        ]
+        (folder / "NOTICE.txt").write_text(notice(parts, ABOUT_FROZEN), "utf-8", newline="\n")
+        return
     parts = sorted([*python_parts(), *npm_parts()], key=lambda part: part.address)
     made = json.dumps(bill(parts), indent=2) + "\n"
     (folder / f"indwell-{__version__}.cdx.json").write_text(made, "utf-8", newline="\n")
-    (folder / "NOTICE.txt").write_text(notice(parts), "utf-8", newline="\n")
+    (folder / "NOTICE.txt").write_text(notice(parts, ABOUT_RELEASE), "utf-8", newline="\n")
     print(f"{len(parts)} parts")
 
 

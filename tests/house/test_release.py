@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -87,7 +88,7 @@ def test_the_list_of_parts_has_each_pinned_package_once_with_its_licence(tmp_pat
     assert by_name["openai"].licence == "Apache-2.0"
     assert by_name["pygls"].digests
     assert all(one.licence and "GPL" not in one.licence for one in parts)
-    text = shipped_parts.notice(parts)
+    text = shipped_parts.notice(parts, shipped_parts.ABOUT_RELEASE)
     assert f"\nopenai {by_name['openai'].version} (pypi): Apache-2.0\n" in text
     assert "Copyright" in text
 
@@ -106,3 +107,15 @@ def test_the_release_uploads_nothing_and_builds_twice() -> None:
     assert "cmp " in text
     for word in ("twine", "publish-vscode\n", "gh release", "git push", "curl", "TOKEN"):
         assert word not in text
+
+
+def test_the_notice_of_the_frozen_server_has_python_and_each_licence_text_once(tmp_path) -> None:
+    script = ROOT / "scripts" / "shipped_parts.py"
+    subprocess.run([sys.executable, str(script), "--frozen", str(tmp_path)], check=True)
+    text = (tmp_path / "NOTICE.txt").read_text("utf-8")
+    assert re.search(r"^python [\d.]+ \(generic\): PSF-2\.0$", text, re.MULTILINE)
+    assert "PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2" in text
+    _, *bodies = re.split(r"^-{80}$", text, flags=re.MULTILINE)
+    texts = [one.strip().partition("\n\n")[2] for one in bodies]
+    assert len(texts) > 20
+    assert len(set(texts)) == len(texts)

@@ -15,7 +15,15 @@ const PERMISSIVE =
  */
 export function thirdPartyNotices(inputs) {
   const folders = new Set(inputs.flatMap((path) => packageFolder(path) ?? []));
-  const notices = [...folders].sort().map(notice);
+  /** @type {Map<string, string[]>} */
+  const owners = new Map(); // one licence text is written once
+  for (const folder of [...folders].sort()) {
+    const { name, text } = notice(folder);
+    owners.set(text, [...(owners.get(text) ?? []), name]);
+  }
+  const notices = [...owners].map(
+    ([text, names]) => `${"-".repeat(80)}\n${names.join("\n")}\n\n${text}\n`,
+  );
   return `Indwell contains these packages.\n\n${notices.join("\n")}`;
 }
 
@@ -33,5 +41,5 @@ function notice(folder) {
   const text = texts.map((file) => readFileSync(join(folder, file), "utf8").trim()).join("\n\n");
   if (text === "" && !existsSync(join(folder, "package.json")))
     throw new Error(`${name}: no licence`);
-  return `${"-".repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
+  return { name: `${name} ${version} (${license})`, text };
 }
