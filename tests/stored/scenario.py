@@ -155,8 +155,8 @@ def schema_breaks(old: Schema, new: Schema) -> list[str]:
     found = []
     for part in ("methods", "commands"):
         found += _changes(old.get(part, {}), new.get(part, {}), part)
-    now = new["$defs"]
-    for name, was in old["$defs"].items():
+    now = new.get("$defs", {})
+    for name, was in old.get("$defs", {}).items():
         if name in now:
             found += _changes(was.get("properties", {}), now[name].get("properties", {}), name)
             needed = set(now[name].get("required", ())) - set(was.get("properties", {}))

@@ -31,6 +31,7 @@ from indwell.settings.load import load
 from indwell.settings.memory_pages import MemoryPages
 from indwell.settings.permission_rules import RuleBook
 from indwell.settings.trust_store import TrustStore
+from stored.forms import forms
 from stored.scenario import (
     EVALUATION,
     HERE,
@@ -222,6 +223,19 @@ def test_the_protocol_keeps_the_fields_of_the_last_release() -> None:
     page = HERE.parents[1] / "docs" / "protocol.schema.json"
     present = json.loads(page.read_text(encoding="utf-8"))
     assert schema_breaks(kept, present) == []
+
+
+def test_a_file_that_is_written_again_gets_a_new_version_with_each_new_field() -> None:
+    """An older Indwell would drop a field that it does not know."""
+    kept = json.loads((LAST / "forms.schema.json").read_text(encoding="utf-8"))
+    present = json.loads(json.dumps(forms()))
+    assert kept.keys() <= present.keys()
+    for name, old in kept.items():
+        new = present[name]
+        if old["is_rewritten"] and new["version"] == old["version"]:
+            assert new == old, f"{name} changed: raise its version in compatibility.VERSIONS"
+        else:
+            assert schema_breaks(old["schema"], new["schema"]) == []
 
 
 def test_a_removed_field_and_a_changed_type_are_breaks_and_a_new_field_is_none() -> None:

@@ -32,6 +32,7 @@ from indwell.sessions.storage.store import folder_name
 from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from indwell.settings.permission_rules import RuleBook
+from stored.forms import forms
 from stored.scenario import (
     EVALUATION,
     FIX,
@@ -67,6 +68,8 @@ def main() -> None:
     schema = HERE.parents[1] / "docs" / "protocol.schema.json"
     kept = json.dumps(without_words(json.loads(schema.read_text("utf-8"))), sort_keys=True) + "\n"
     (target / "protocol.schema.json").write_text(kept, encoding="utf-8")
+    kept = json.dumps(forms(), sort_keys=True, indent=1) + "\n"
+    (target / "forms.schema.json").write_text(kept, encoding="utf-8")
     text = json.dumps(schemas, indent=1, sort_keys=True) + "\n"
     (target / "outputs.schema.json").write_text(text, encoding="utf-8")
 
