@@ -205,6 +205,16 @@ def refuse_newer_page(kind: str, page: str, what: str) -> None:
     refuse_newer(kind, int(found[1]) if found else 0, what)
 
 
+def stamped_page(kind: str, page: str) -> str:
+    """Return a changed page with the version of this Indwell in its comment.
+
+    A page without a comment gets one at its end, unless the first version is still current.
+    """
+    if _COMMENT.search(page):
+        return _COMMENT.sub(version_comment(kind), page, count=1)
+    return page if VERSIONS[kind] == 1 else f"{page.rstrip()}\n\n{version_comment(kind)}\n"
+
+
 class Replaced(NamedTuple):
     """A name that a release replaced by another name.
 

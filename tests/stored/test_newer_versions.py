@@ -23,7 +23,7 @@ from indwell.batch.records import (
     write_result,
 )
 from indwell.bounds.git.known_state import GitNote, KeptFile
-from indwell.compatibility import VERSIONS, Replaced, StoredForm
+from indwell.compatibility import VERSIONS, Replaced, StoredForm, stamped_page
 from indwell.context.memory import Fact
 from indwell.errors import NewerVersion, SettingsError, UserError
 from indwell.review.records import Began, Shift
@@ -340,6 +340,12 @@ def test_a_damaged_version_is_an_error_and_not_an_old_version(data) -> None:
     form: StoredForm[list[str]] = StoredForm("permissions", list[str], "it", member="rules")
     with pytest.raises(msgspec.DecodeError):
         form.decode(data)
+
+
+def test_a_changed_page_gets_the_version_of_the_program_that_changed_it() -> None:
+    old = "# Facts\n\n<!-- indwell: version 0 -->\n\n- a\n"
+    assert stamped_page("memory", old) == old.replace("version 0", "version 1")
+    assert stamped_page("memory", "- a\n") == "- a\n"
 
 
 def test_names_that_are_not_utf_8_survive_in_a_stored_file() -> None:
