@@ -16,7 +16,11 @@ import numpy as np
 from recordings import sessions
 from work import WorkIndex, key_number, line_signs, name_signs, text_signs
 
-from indwell.context.compaction.digesting.line_choice import edit_chance, name_chance
+from indwell.context.compaction.digesting.line_choice import (
+    edit_chance,
+    name_chance,
+    near_asked,
+)
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.file_work import call_of
 from indwell.messages import Block, Message, ToolResult, ToolUse
@@ -157,10 +161,14 @@ def _lines(
         shared = text_signs(origin, uses)
         read = None if origin.is_call else uses.reads.get(identifier)
         n_lines = text_of(block).count("\n") + 1
+        near = near_asked(lines, n_lines, uses) if read else b""
         for line, own in zip(lines, line_signs(lines, uses), strict=True):
             if line.key and line.key not in done:
                 done.add(line.key)
                 files = edited.get(line.key)
                 is_needed = files is not None and (not origin.file or origin.file in files)
-                of_need = edit_chance(line, n_lines, read, uses) if read else 0.0
+                of_need = 0.0
+                if read:
+                    is_near = bool(near[line.number])
+                    of_need = edit_chance(line, n_lines, read, uses, is_near_asked=is_near)
                 yield (*shared, *own), is_needed, of_need

@@ -50,7 +50,6 @@ class WorkIndex(Uses):
 
     Attributes:
         times: The number of the agent's blocks that contain each identifier.
-        asked: The identifiers in the user's own text.
         calls: The model call that made each tool call, by the tool call's id.
         files: The uses of each file, by the last part of the path.
         edits: The model call of the last edit that wrote each line, by the line's key.
@@ -60,7 +59,6 @@ class WorkIndex(Uses):
     def __init__(self) -> None:
         super().__init__()
         self.times: dict[int, int] = {}
-        self.asked = set[int]()
         self.calls: dict[str, Origin] = {}
         self.files: dict[str, FileUse] = {}
         self.edits: dict[int, int] = {}
@@ -69,12 +67,9 @@ class WorkIndex(Uses):
     def add(self, message: Message, start: int = 0) -> None:
         super().add(message, start)
         for block in message.blocks[start:]:
-            names = set(self.names(block))
             if message.role == "assistant":
-                for name in names:
+                for name in set(self.names(block)):
                     self.times[name] = self.times.get(name, 0) + 1
-            if block.meta.source == "user":
-                self.asked.update(names)
             if isinstance(block, ToolUse):
                 self._add_call(block)
 
@@ -139,7 +134,7 @@ def name_signs(name: int, uses: WorkIndex) -> tuple[float, ...]:
         written > 0,
         log1p(uses.n_calls - written) if written else 0.0,
         log1p(uses.times.get(name, 0)),
-        name in uses.asked,
+        uses.asked[name] > 0,
         spread <= 1,
     )
 
@@ -198,7 +193,7 @@ def line_signs(lines: Iterable[DigestedLine], uses: WorkIndex) -> Iterator[tuple
             if call := written[name]:
                 for at in around:
                     near_name[at] = max(near_name.get(at, 0), call)
-            if name in uses.asked:
+            if uses.asked[name]:
                 for at in around:
                     near_asked[at] = near_asked.get(at, 0) + 1
     for line in lines:
@@ -211,6 +206,6 @@ def line_signs(lines: Iterable[DigestedLine], uses: WorkIndex) -> Iterator[tuple
             at in near_edit,
             log1p(now - call) if call else _NEVER,
             log1p(near_asked.get(at, 0)),
-            any(name in uses.asked for name in line.names),
+            any(uses.asked[name] for name in line.names),
             log1p(line.tokens),
         )

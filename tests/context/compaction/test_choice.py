@@ -12,6 +12,7 @@ from indwell.context.compaction.digesting.line_choice import (
     chosen,
     edit_chance,
     name_chance,
+    near_asked,
 )
 from indwell.context.compaction.digesting.line_store import (
     DecisionStopped,
@@ -87,6 +88,43 @@ def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
     assert edit_chance(line, 20, late, known) > edit_chance(line, 2_000, late, known)
     assert edit_chance(line, 20, late, known) > edit_chance(line, 20, early, known)
     assert edit_chance(short, 20, late, known) == 0
+
+
+def read_twice(*results: str) -> Uses:
+    """Return the uses after the agent has read a file several times, with these results."""
+    messages = [said("user", "Change the rounding in tax_rate")]
+    for call, text in enumerate(results):
+        use = ToolUse(f"c{call}", "read_file", '{"path": "a.py"}', meta("assistant"))
+        messages.append(Message("assistant", (use,), 1))
+        messages.append(Message("user", (ToolResult(f"c{call}", text, meta()),), 1))
+    return uses_of(messages)
+
+
+def test_a_line_that_two_calls_read_is_likelier_to_be_edited():
+    # The same line twice in one result does not count, and a number does not matter.
+    once = read_twice("1\ttotal = 1\n2\tprint(total)\n3\tprint(total)", "9\treturn total")
+    twice = read_twice("1\ttotal = 1\n2\tprint(total)", "7\tprint(total)\n9\treturn total")
+    read = Read("a.py", 2)
+    chances = [
+        edit_chance(next(iter(known.lines.lines("print(total)"))), 3, read, known)
+        for known in (once, twice)
+    ]
+    assert chances[0] < chances[1]
+
+
+def test_lines_near_a_rare_name_of_the_user_are_kept_before_others():
+    plain = [f"    line of code with number {at}" for at in range(40)]
+    plain[20] = "    def tax_rate(order):"
+    known = read_twice("\n".join(plain))
+    near = near_asked(known.lines.lines("\n".join(plain)), len(plain), known)
+    assert [at for at, is_near in enumerate(near) if is_near] == list(range(14, 27))
+    piece = ReducibleText("\n".join(plain), read=Read("a.py", 1))
+    kept = only_kept(piece, 120, [Text("tax_rate", meta("user"))], known)
+    assert len(kept) > 5
+    assert set(kept) <= set(range(14, 27))
+    for _ in range(7):  # The name is everywhere, so it tells of no place.
+        known.add(said("user", "tax_rate"))
+    assert not any(near_asked(known.lines.lines("\n".join(plain)), len(plain), known))
 
 
 def test_only_the_first_of_two_lines_with_the_same_names_is_kept():

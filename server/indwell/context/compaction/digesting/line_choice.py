@@ -41,6 +41,9 @@ _SAID_WORTH = 0.3  # the weight of a line whose names only the agent's own text 
 _EDITED = 1.6
 _MOST_CHANCES = 512  # the limit of computed chances that are stored
 _ANY = 0.001  # the expected uses of a line without any known feature
+# A line is near the ``_NEAR`` lines before and after it. A name in more than ``_RARE`` blocks says
+# little about a place.
+_NEAR, _RARE = 6, 6
 
 
 class ReducibleText(msgspec.Struct, frozen=True, gc=False):
@@ -114,6 +117,7 @@ class _Choice:
             self._shown_keys.update(lines.keys_of_lines())
         # The numbers of the chosen lines, by text. Most texts have no chosen line.
         self.kept: dict[int, array[int]] = {}
+        self._near: dict[int, bytearray] = {}  # ``near_asked`` of each text that a call read
         self._n_lines = array("I")
         # The chance of a name by its number of blocks, its last use and its last writing. Many
         # names have the same three numbers, so few chances serve most names.
@@ -216,6 +220,8 @@ class _Choice:
         self._n_lines.append(text.count("\n") + 1)
         lines = self._lines(text)
         self._texts.append(lines)
+        if piece.read:
+            self._near[at] = near_asked(lines, self._n_lines[at], self._uses)
         queued, least = list[tuple[float, int]](), inf
         for line in lines:
             if line.number in piece.kept:
@@ -230,7 +236,9 @@ class _Choice:
         read = self._pieces[at].read
         worth, uses, marks = _ANY, self._uses, self._marks
         if read and line.key not in self._shown_keys:
-            worth += _EDITED * edit_chance(line, self._n_lines[at], read, uses)
+            is_near = bool(self._near[at][line.number])
+            chance = edit_chance(line, self._n_lines[at], read, uses, is_near_asked=is_near)
+            worth += _EDITED * chance
         for name in line.names:
             mark = marks[name]
             if mark < _SHOWN:
@@ -312,8 +320,29 @@ def name_chance(name: int, uses: Uses) -> float:
     return _chance(odds)
 
 
-def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> float:
+def near_asked(lines: Iterable[DigestedLine], n_lines: int, uses: Uses) -> bytearray:
+    """Return 1 for each line of a text that is near a rare name of the user's own text, or else 0.
+
+    Args:
+        lines: The lines of the text that are not blank.
+        n_lines: The number of all lines.
+        uses: The uses of names in the conversation.
+    """
+    near, asked, spread = bytearray(n_lines), uses.asked, uses.spread
+    for line in lines:
+        if any(asked[name] and spread[name] <= _RARE for name in line.names):
+            start, stop = max(0, line.number - _NEAR), min(n_lines, line.number + _NEAR + 1)
+            near[start:stop] = b"\1" * (stop - start)
+    return near
+
+
+def edit_chance(
+    line: DigestedLine, n_lines: int, read: Read, uses: Uses, *, is_near_asked: bool = False
+) -> float:
     """Return the chance, 0 to 1, that a later edit must quote this line of a file.
+
+    An edit is likelier for a line that several calls have read, and near a name that the user has
+    written (``docs/decisions/0052``).
 
     Args:
         line: The line.
@@ -321,6 +350,7 @@ def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> flo
             each.
         read: The call that read the lines.
         uses: The uses of names and files in the conversation.
+        is_near_asked: See ``near_asked``.
     """
     if not line.key:
         return 0.0
@@ -329,6 +359,10 @@ def edit_chance(line: DigestedLine, n_lines: int, read: Read, uses: Uses) -> flo
     odds -= 0.33 * log1p(uses.n_calls - uses.read_last.get(read.path, read.call))
     if any(uses.written[name] for name in line.names):
         odds += 0.7
+    if line.key in uses.read_again:
+        odds += 0.9
+    if is_near_asked:
+        odds += 1.0
     return _chance(odds)
 
 

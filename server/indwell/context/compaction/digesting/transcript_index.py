@@ -15,7 +15,7 @@ from itertools import islice
 
 import msgspec
 
-from indwell.context.compaction.digesting.line_store import DecisionStopped, LineStore
+from indwell.context.compaction.digesting.line_store import DecisionStopped, KeySet, LineStore
 from indwell.context.compaction.digesting.lines import text_of
 from indwell.context.compaction.transcripts import TranscriptParts
 from indwell.context.file_work import call_of
@@ -47,8 +47,10 @@ class Uses:
         written: The model call in which the agent last wrote each identifier, or 0.
         seen: The model call after which each identifier last occurred in any text.
         spread: The number of blocks that contain each identifier.
+        asked: 1 for each identifier that the user's own text contains, or else 0.
         reads: The file that each tool call read, by the call's id.
         read_last: The model call that last read each file, by path.
+        read_again: The keys of the lines that at least two calls have read from files.
     """
 
     def __init__(self) -> None:
@@ -56,9 +58,11 @@ class Uses:
         self.n_calls = 0
         # The columns have two bytes for each name until there are more blocks than such numbers.
         self.written, self.seen, self.spread = array("H"), array("H"), array("H")
+        self.asked = bytearray()
         self._n_blocks = 0
         self.reads: dict[str, Read] = {}
         self.read_last: dict[str, int] = {}
+        self._read_once, self.read_again = KeySet(), KeySet()
 
     def add(self, message: Message, start: int = 0) -> None:
         """Add a message from its block ``start`` on; the blocks before were added earlier."""
@@ -69,14 +73,21 @@ class Uses:
             columns = (array("I", one) for one in (self.written, self.seen, self.spread))
             self.written, self.seen, self.spread = columns
         for block in islice(message.blocks, start, None):
+            is_asked = block.meta.source == "user"
             for name in self._names(block):
                 self.seen[name] = self.n_calls
                 self.spread[name] += 1
                 if is_reply:
                     self.written[name] = self.n_calls
+                if is_asked:
+                    self.asked[name] = 1
             if isinstance(block, ToolUse) and (path := _read_path(block)):
                 self.reads[block.id] = Read(path, self.n_calls)
                 self.read_last[path] = self.n_calls
+            elif isinstance(block, ToolResult) and block.tool_use_id in self.reads:
+                keys = set(self.lines.lines(block.text).keys_of_lines())
+                self.read_again.update(key for key in keys if key in self._read_once)
+                self._read_once.update(keys)
 
     def _names(self, block: Block) -> Iterable[int]:
         """Return the numbers of a block's identifiers, each once."""
@@ -90,6 +101,7 @@ class Uses:
         if n > 0:
             for column in (self.written, self.seen, self.spread):
                 column.frombytes(bytes(n * column.itemsize))
+            self.asked.extend(bytes(n))
 
 
 def uses_of(transcript: Sequence[Message]) -> Uses:
