@@ -237,8 +237,8 @@ class _Choice:
         worth, uses, marks = _ANY, self._uses, self._marks
         if read and line.key not in self._shown_keys:
             is_near = bool(self._near[at][line.number])
-            chance = edit_chance(line, self._n_lines[at], read, uses, is_near_asked=is_near)
-            worth += _EDITED * chance
+            n_lines = self._n_lines[at]
+            worth += _EDITED * edit_chance(line, n_lines, read, uses, is_near_asked=is_near)
         for name in line.names:
             mark = marks[name]
             if mark < _SHOWN:
