@@ -118,7 +118,7 @@ def test_lines_near_a_rare_name_of_the_user_are_kept_before_others():
     known = read_twice("\n".join(plain))
     near = near_asked(known.lines.lines("\n".join(plain)), len(plain), known)
     assert [at for at, is_near in enumerate(near) if is_near] == list(range(14, 27))
-    piece = ReducibleText("\n".join(plain), read=Read("a.py", 1))
+    piece = reducible("\n".join(plain), read=Read("a.py", 1))
     kept = only_kept(piece, 120, [Text("tax_rate", meta("user"))], known)
     assert len(kept) > 5
     assert set(kept) <= set(range(14, 27))
