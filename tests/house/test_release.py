@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import tree_sitter_ruby
+from tree_sitter import Language, Parser
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -119,3 +121,26 @@ def test_the_notice_of_the_frozen_server_has_python_and_each_licence_text_once(t
     texts = [one.strip().partition("\n\n")[2] for one in bodies]
     assert len(texts) > 20
     assert len(set(texts)) == len(texts)
+
+
+def test_the_recipes_name_the_files_of_the_release_with_their_digests(tmp_path) -> None:
+    wheel = tmp_path / "indwell-1.2.3-py3-none-any.whl"
+    wheel.write_bytes(b"a wheel")
+    script = str(ROOT / "scripts" / "recipes" / "write.py")
+    command = [sys.executable, script, str(tmp_path), "https://example.org/indwell/1.2.3/"]
+    subprocess.run(command, check=True)
+    digests = [
+        hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()
+        for name in (wheel.name, "requirements.txt")
+    ]
+    made = {one.name: one.read_text("utf-8") for one in (tmp_path / "recipes").iterdir()}
+    assert sorted(made) == ["PKGBUILD", "indwell.rb", "package.nix"]
+    for text in made.values():
+        assert f"https://example.org/indwell/1.2.3/{wheel.name}" in text
+        assert all(one in text for one in digests)
+        assert not re.search(r"@[A-Z_0-9]{5,}@", text)
+    subprocess.run(["bash", "-n", str(tmp_path / "recipes" / "PKGBUILD")], check=True)
+    ruby = Parser(Language(tree_sitter_ruby.language()))
+    assert not ruby.parse(made["indwell.rb"].encode()).root_node.has_error
+    command[-1] = "http://example.org"
+    assert subprocess.run(command, check=False, capture_output=True).returncode == 1
