@@ -257,6 +257,24 @@ def replaced(
     return next((one for one in names if one.kind == kind and one.old == name), None)
 
 
+def current_options(
+    arguments: Sequence[str], names: Iterable[Replaced] = REPLACED
+) -> tuple[list[str], list[str]]:
+    """Return a command line with present options, and a warning for each former option.
+
+    An option that went away stays in the command line, so that the parser refuses it.
+    """
+    given, warnings = list(arguments), list[str]()
+    end = given.index("--") if "--" in given else len(given)
+    for at, word in enumerate(given[:end]):
+        option, equals, value = word.partition("=")
+        one = replaced("option", option, names)
+        if one is not None:
+            warnings.append(one.words())
+            given[at] = word if one.is_gone() or not one.new else f"{one.new}{equals}{value}"
+    return given, warnings
+
+
 def _numbers(release: str) -> tuple[int, ...]:
     """Return the numbers of a release; of `0.2.0.dev1`, the first three."""
     return tuple(int(one) for one in re.findall(r"\d+", release)[:3])

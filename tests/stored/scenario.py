@@ -68,6 +68,9 @@ READING: tuple[tuple[str, ...], ...] = (
     ("models", "--json"),
     ("doctor", "--offline", "--json"),
     ("purge", "--json"),
+    ("memory", "--json", "path"),
+    ("setup", "vim", "--json"),
+    ("batch", "--json", "--dry-run", "--to", "../dry", "../tasks.toml"),
 )
 """Commands that only read what is stored; ``SESSION`` stands for the newest session."""
 
@@ -76,6 +79,8 @@ WORKING: tuple[tuple[str, ...], ...] = (
     ("batch", "--json", "--scripted", *MEASURE, "--to", "../batch", "../tasks.toml"),
     ("tasks", "--json", "add", "Write a page of help"),
     ("memory", "--json", "add", "The tests run with unittest"),
+    ("sessions", "export", "--jsonl", "../tables", "--json"),
+    ("permissions", "--json", "revoke", "--all"),
     ("sessions", "delete", "SESSION", "--json"),
 )
 """Commands that work in the project, in this order."""

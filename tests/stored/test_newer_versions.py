@@ -23,7 +23,14 @@ from indwell.batch.records import (
     write_result,
 )
 from indwell.bounds.git.known_state import GitNote, KeptFile
-from indwell.compatibility import VERSIONS, Replaced, StoredForm, stamped_page
+from indwell.compatibility import (
+    REPLACED,
+    VERSIONS,
+    Replaced,
+    StoredForm,
+    current_options,
+    stamped_page,
+)
 from indwell.context.memory import Fact
 from indwell.errors import NewerVersion, SettingsError, UserError
 from indwell.review.records import Began, Shift
@@ -321,6 +328,28 @@ def test_a_setting_that_went_away_is_told_with_its_new_name(gone) -> None:
     assert notice == (
         f"config.toml: the setting 'tempo' {verb} in Indwell {gone}; use 'effort' instead"
     )
+
+
+def test_a_former_option_works_with_a_warning_and_later_only_names_the_new_one() -> None:
+    names = (
+        Replaced("option", "--quick", "--fast", "0.1.0", "99.0.0"),
+        Replaced("option", "--tempo", "--speed", "0.1.0", "0.1.0"),
+    )
+    words = ["run", "--quick=1", "--tempo", "2", "--", "--quick"]
+    assert current_options(words, names) == (
+        ["run", "--fast=1", "--tempo", "2", "--", "--quick"],
+        [
+            "the option '--quick' goes away in Indwell 99.0.0; use '--fast' instead",
+            "the option '--tempo' went away in Indwell 0.1.0; use '--speed' instead",
+        ],
+    )
+
+
+def test_the_page_lists_each_replaced_name() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "upgrading.md").read_text(encoding="utf-8")
+    for one in REPLACED:
+        assert f"| `{one.old}` | `{one.new}` | {one.since} | {one.gone} |" in page
+    assert ("No name has gone away yet." in page) == (not REPLACED)
 
 
 def test_a_safety_setting_that_went_away_is_an_error_and_never_ignored() -> None:

@@ -3,7 +3,8 @@
     python -m stored.write
 
 The files are never written again, because they stand for what this release wrote. Git must be
-installed. The machine's paths are replaced by ``scenario.ROOT``.
+installed. The machine's paths are replaced by ``scenario.ROOT``. The folder ``panel`` is added by
+hand, from the storage of VS Code.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ def run_all(root: Path) -> dict[str, object]:
     indwell("trust", "--yes", ".")
     indwell("mcp", "approve", "notes", "--yes")
     indwell("run", "--worktree", *FIX)
+    rules = RuleBook(root / "state" / "permissions" / f"{folder_name(project)}.json")
+    rules.replace((), f"bash in {project}: make check")
     found: dict[str, object] = {}
     for command in (EVALUATION, *WORKING[:-1]):
         found[title(command)] = schema_of(indwell(*command))
@@ -117,9 +120,7 @@ def run_all(root: Path) -> dict[str, object]:
     newest, edited = rows[0]["id"], rows[1]["id"]
     last = [newest if word == "SESSION" else word for word in WORKING[-1]]
     found[title(WORKING[-1])] = schema_of(indwell(*last))
-    RuleBook(root / "state" / "permissions" / f"{folder_name(project)}.json").replace(
-        (), f"bash in {project}: make test"
-    )
+    rules.replace((), f"bash in {project}: make test")
     for command in READING:
         words = [edited if word == "SESSION" else word for word in command]
         found[title(command)] = schema_of(indwell(*words))

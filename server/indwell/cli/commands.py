@@ -14,6 +14,7 @@ import msgspec
 from indwell.cli.mcp.grammar import split_program
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import NEWEST, Format, limits_of
+from indwell.compatibility import current_options
 from indwell.context.untrusted_text import visible
 from indwell.errors import NobodyThere, UserError, WrongArgument
 from indwell.own_path import own_path
@@ -25,6 +26,9 @@ def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argpar
     """Return the options and the command's parser; wrong arguments exit with code 2."""
     whole = make_parser()
     given, program = split_program(sys.argv[1:] if arguments is None else arguments)
+    given, warnings = current_options(given)
+    for warning in warnings:
+        print(visible(warning), file=sys.stderr)
     options, unknown = whole.parse_known_args(given)
     if program:
         options.words = program
