@@ -1,4 +1,4 @@
-"""Measures how the time of compaction grows with a conversation's number of messages.
+"""Measures time, delays and memory of compaction, by a conversation's number of messages.
 
     PYTHONPATH=server python benchmarks/lengths.py [N…] [--json]
 
@@ -14,6 +14,7 @@ import gzip
 import os
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,7 +23,11 @@ import msgspec
 from report import percentile, show
 
 from indwell.cli.serve.command import SWITCH_S
+from indwell.context.compaction.ladder import next_action
 from indwell.context.compaction.presets import DEFAULT
+from indwell.context.compaction.step import CompactionFacts
+from indwell.context.conversation import Config, Conversation, counted
+from indwell.context.history import tokens_of
 from indwell.context.pairing import tool_uses
 from indwell.messages import Block, Message, Text, ToolResult, ToolUse
 from indwell.replay.replayed_conversation import Point, ReplayRules, points
@@ -32,6 +37,7 @@ BESIDE = Path(__file__).parents[2] / "shared" / "data"
 BLOCK = 1_000  # the number of messages that are repeated
 LENGTHS = (1_000, 5_000, 20_000)
 WINDOW = 64_000
+FULL = 0.96  # the share of the window that the messages of the decision about memory fill
 RULES = ReplayRules(DEFAULT, WINDOW, ratio=0.0)
 
 
@@ -103,15 +109,16 @@ def cost(lengths: tuple[int, ...]) -> dict[str, dict[str, float]]:
 async def waits(n: int) -> dict[str, float]:
     """Return the delays of the event loop while a thread makes all requests.
 
-    A delay is the CPU time that the process spent meanwhile, so other load does not count.
+    A delay is the CPU time that the process spent meanwhile, without the time in which the loop
+    was ready and the kernel ran other programs. So other load does not count.
     """
     late: list[float] = []
 
     async def tick() -> None:
         while True:
-            began = time.process_time()
+            began = time.process_time() - _kept_waiting_s()
             await asyncio.sleep(0.001)
-            late.append((time.process_time() - began) * 1e3)
+            late.append((time.process_time() - _kept_waiting_s() - began) * 1e3)
 
     messages = tuple(recording(n))
     gc.collect()
@@ -123,11 +130,53 @@ async def waits(n: int) -> dict[str, float]:
     return {"p50 ms": percentile(late, 50), "p99 ms": percentile(late, 99), "most ms": max(late)}
 
 
+def _kept_waiting_s() -> float:
+    """Return the time in which this thread has waited for a processor; 0 where unknown."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+    except OSError:
+        return 0.0
+
+
+def memory(n: int) -> dict[str, float]:
+    """Return the memory of a forced decision about ``n`` messages, in multiples of the text.
+
+    The session has no index yet, and the messages fill the window.
+    """
+    _forced(tuple(recording(100)))  # loads modules and patterns
+    gc.collect()
+    tracemalloc.start()
+    messages = tuple(recording(n))
+    text = sum(
+        len(getattr(block, "text", "")) + len(getattr(block, "arguments", ""))
+        for message in messages
+        for block in message.blocks
+    )
+    gc.collect()
+    alone = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    _forced(messages)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return {"messages alone": alone / text, "while deciding": most / text}
+
+
+def _forced(messages: tuple[Message, ...]) -> None:
+    window = int(tokens_of(messages) / FULL)
+    conversation = Conversation(Config("recorded", window, 0), (), messages=messages[:-1])
+    next_action(counted(conversation), DEFAULT, CompactionFacts(force=True))
+
+
 def main() -> None:
     lengths = tuple(int(one) for one in sys.argv[1:] if one.isdecimal()) or LENGTHS
     show("CPU of all requests of a session", cost(lengths), goal="equal at all lengths (≤ 1.3 ×)")
     show(
         "Loop delay meanwhile", {f"{lengths[0]:,}": asyncio.run(waits(lengths[0]))}, goal="≤ 10 ms"
+    )
+    show(
+        "Memory, in multiples of the text",
+        {f"{n:,}": memory(n) for n in (2_000, 5_000)},
+        goal="≤ 2.5",
     )
 
 
