@@ -34,6 +34,7 @@ EXCUSED = {
     ("open", "cli/demo/command.py"): "empties the temporary folder that it made",
     ("open", "batch/warm_start.py"): "opens the null device for a process of Indwell",
     ("subprocess.Popen", "batch/warm_start.py"): "starts a process of Indwell that forks runs",
+    ("socket.connect", "batch/on_ray.py"): "asks whether the address of a cluster answers",
 }
 # file name that `ast.parse` gives a text; Python opens it after a syntax error
 UNNAMED = "<unknown>"

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -30,7 +31,7 @@ from indwell.batch.driver import (
     WorkerLost,
     no_room_words,
 )
-from indwell.batch.on_ray import store_at
+from indwell.batch.on_ray import check_reached, store_at
 from indwell.batch.plan import BatchPlan, BatchTask, WrongTasks, left_over, read_plan
 from indwell.batch.purse import AskAgain, Grant, NoMoney, NoRoom, Purse, PurseState
 from indwell.batch.records import (
@@ -611,3 +612,12 @@ async def test_a_batch_gives_each_task_one_result_and_keeps_its_budget(tmp_path)
     assert not (tmp_path / "state-batches").exists() or not any(
         (tmp_path / "state-batches").iterdir()
     )
+
+
+def test_an_address_of_a_cluster_that_nothing_listens_at_is_refused_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        check_reached(f"ray://{address}")
+    with pytest.raises(OSError, match="refused"):
+        check_reached(address)
+    check_reached("auto")

@@ -230,7 +230,7 @@ def remote_sweep(place: str) -> int:
     return clear(work_folder(_environment(), place))
 
 
-def _check_reached(address: str) -> None:
+def check_reached(address: str) -> None:
     """Connect to the cluster's address once, because Ray tries for minutes without a word.
 
     Raises:
@@ -279,7 +279,7 @@ class RayEngine:
         own = {name: value for name, value in environment.items() if name.startswith("RAY_")}
         os.environ.update({**own, **hidden})
         try:
-            _check_reached(os.environ.get("RAY_ADDRESS", ""))
+            check_reached(os.environ.get("RAY_ADDRESS", ""))
             ray.init(
                 address=os.environ.get("RAY_ADDRESS"),
                 log_to_driver=False,

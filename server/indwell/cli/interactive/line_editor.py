@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.application.current import get_app
@@ -189,10 +189,11 @@ class LineEditor:
         return self._above
 
     async def run(self) -> None:
-        """Read lines until ``leave``."""
+        """Read lines until ``leave``, or until the terminal is closed."""
         spinning = asyncio.create_task(self._spin())
         try:
-            await self._app.run_async(handle_sigint=False)
+            with suppress(EOFError):  # the terminal is closed
+                await self._app.run_async(handle_sigint=False)
         finally:
             spinning.cancel()
             self._write_pending()
