@@ -55,7 +55,12 @@ def put_files(files: Mapping[str, str], folder: Path) -> Path:
 
 
 def serve_model() -> tuple[str, ...]:
-    """Return the server's command with the model of the settings."""
+    """Return the server's command with the model of the settings.
+
+    If ``TEST_CASSETTE`` names a new file, the server records the session there.
+    """
+    if cassette := os.environ.get("TEST_CASSETTE"):
+        return (sys.executable, "-m", "indwell", "record", "--to", cassette)
     return (sys.executable, "-m", "indwell", "serve", "--stdio")
 
 

@@ -16,7 +16,13 @@ import pytest
 from faults.escape_tree import asleep, grown, tree
 from indwell.sandbox import CommandLimits, Finished, spawn
 from indwell.sandbox.capture import Feed
-from indwell.sandbox.confine.strength import host, strength, why_no_bubblewrap, without_bubblewrap
+from indwell.sandbox.confine.strength import (
+    host,
+    strength,
+    strength_of_process,
+    why_no_bubblewrap,
+    without_bubblewrap,
+)
 from indwell.sandbox.confinement import Confinement, Guarded
 from indwell.sandbox.spawn import spawn_server
 from support.bubblewrap import needs_bubblewrap
@@ -303,10 +309,10 @@ async def test_a_sandbox_that_cannot_be_set_up_is_reported(tmp_path: Path) -> No
 
 @needs_bubblewrap
 def test_sbx_16_the_sandbox_is_tried_once() -> None:
-    strength.cache_clear()
+    strength_of_process.cache_clear()
     assert strength().level == "S3"
     assert strength() is strength()
-    assert strength.cache_info().misses == 1
+    assert strength_of_process.cache_info().misses == 1
 
 
 @pytest.mark.parametrize(

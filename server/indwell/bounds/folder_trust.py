@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from indwell import edges
 from indwell.bounds.rules import UNREADABLE, TrustNow
 from indwell.context.untrusted_text import one_line
 from indwell.errors import SettingsError
@@ -369,7 +369,7 @@ def with_folders(standing: TrustStanding, apart: tuple[str, ...] = ()) -> TrustS
 
 def answer_of(standing: TrustStanding, *, trusted: bool) -> FolderAnswer:
     """Return the stored form of an answer, with the content that is trusted."""
-    at = datetime.now(UTC).isoformat(timespec="seconds")
+    at = edges.now().isoformat(timespec="seconds")
     is_left_out = standing.is_bare and not trusted
     files: Mapping[str, TrustedFile] = (
         {one.name: one.seen for one in standing.items} if trusted or is_left_out else {}

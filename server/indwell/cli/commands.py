@@ -77,15 +77,26 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             return mcp(options, parser)
         case "demo":
             return _demo(options)
-        case "stats" | "replay":
-            is_stats = options.command == "stats"
-            return _stats(options, parser) if is_stats else _replay(options, parser)
+        case "stats" | "replay" | "record" | "replay-cassette":
+            return _observing(options, parser)
         case "review":
             return _review(options, parser)
         case "run" | "commit-message" | "tasks" | "worktrees" | "batch" | "eval":
             return _with_a_model(options, parser)
         case _:
             return _serve(options, parser)
+
+
+def _observing(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if options.command == "stats":
+        return _stats(options, parser)
+    if options.command == "replay":
+        return _replay(options, parser)
+    from indwell.cli.cassette.command import RecordOptions, record, replay_cassette
+
+    if options.command == "record":
+        return record(taken(RecordOptions, options))
+    return replay_cassette(options.file, as_json=options.json)
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from indwell import __version__
+from indwell.cli.cassette.grammar import record_options, replay_cassette_options
 from indwell.cli.doctor.grammar import doctor_options
 from indwell.cli.mcp.grammar import mcp_options
 from indwell.cli.replay.grammar import replay_options
@@ -206,6 +207,10 @@ def make_parser() -> argparse.ArgumentParser:
     _stats(commands.add_parser("stats", help="show the tokens, cache use and cost of model calls"))
     replay_options(
         commands.add_parser("replay", help="replay recorded conversations without a model")
+    )
+    record_options(commands.add_parser("record", help="serve an editor, and record the session"))
+    replay_cassette_options(
+        commands.add_parser("replay-cassette", help="replay a recorded session, and compare")
     )
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
     flags(purge, settings="also delete your settings")

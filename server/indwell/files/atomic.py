@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell import edges
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.beneath import PathBeneath, find, parent_folder, plain_os_errors
 from indwell.files.in_place import (
@@ -73,6 +74,7 @@ def write_atomic(
             raise EditRefused(f"{quoted(path)} exists already; read_file it before changing it")
         if expected is not None and target.old is None:
             raise EditRefused(f"{quoted(path)} does not exist any more; nothing was written")
+        edges.current().writes(target.place.path, data)
         _replace(
             target,
             lambda descriptor: write_all(descriptor, data),

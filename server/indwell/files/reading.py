@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from indwell import edges
 from indwell.errors import TooLarge, ToolError
 from indwell.files.beneath import find, open_place, plain_os_errors
 from indwell.files.in_place import put_right
@@ -110,7 +111,9 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
             f"{quoted(path)} is larger than the {limit_b:,} bytes that are read at once; "
             "search it with grep, or take a part of it with bash (head, tail, sed -n)"
         )
-    return b"".join(pieces)
+    data = b"".join(pieces)
+    edges.current().read(path, data)
+    return data
 
 
 _GUARDED_FLAGS = os.O_RDONLY | calls.CLOEXEC | calls.NOFOLLOW | calls.NONBLOCK | calls.BINARY

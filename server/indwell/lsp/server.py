@@ -55,7 +55,7 @@ def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Serve
     host.client.features = features_of(opened.capabilities, opened.client)
     host.client.words = server.words = words_for(opened.locale)
     host.documents.encoding = opened.encoding
-    roots = _roots(opened)
+    roots = roots_of(opened)
     workspace = roots or (Path.cwd(),)
     # this call must precede the first library call that looks for a program
     own_path.keep_out(workspace)
@@ -294,7 +294,8 @@ def _session_commands(server: Server, host: Host) -> None:
         return await host.answering.answer(take_up(host, arguments), wait=arguments.wait)
 
 
-def _roots(opened: ClientIdentity) -> tuple[Path, ...]:
+def roots_of(opened: ClientIdentity) -> tuple[Path, ...]:
+    """Return the folders of the workspace, as the editor named them."""
     paths = [path for path in map(path_of, opened.folder_uris) if path is not None]
     if not paths and opened.folder_path:
         paths = [Path(opened.folder_path).resolve()]

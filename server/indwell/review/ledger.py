@@ -16,15 +16,15 @@ runs in threads.
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from indwell import edges
 from indwell.review.hunk import Actor, Hunk, Opaque, Order, Rejection, Verdict
 from indwell.review.ledger_queries import Looking, Pending
 from indwell.review.record_builder import CommandChange, Plan, Planner, judgement, moving, telling
@@ -159,7 +159,7 @@ class ReviewLedger(Looking):
             now: Returns the current time; tests pass another clock.
         """
         store = ReviewStore(folder)
-        reading = await asyncio.to_thread(store.opened, now or datetime.now(UTC))
+        reading = await asyncio.to_thread(store.opened, now or edges.now())
         return cls(store, reading, roots, Planner(hide))
 
     @property
@@ -182,7 +182,7 @@ class ReviewLedger(Looking):
         """
         name = str(path)
         await self._underway.free(name)
-        pending = Pending(secrets.token_hex(8), path, before, proposed)
+        pending = Pending(edges.random_hex("change", 8), path, before, proposed)
         self._underway.begin(name)
         try:
             change = CommandChange(path, before, proposed)

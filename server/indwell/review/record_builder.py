@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import msgspec
 
+from indwell import edges
 from indwell.review.hunk import Actor, Opaque, Order
 from indwell.review.ledger_replay import Followed, LedgerState
 from indwell.review.others_edits import line_by_line
@@ -271,8 +270,8 @@ def _known(state: LedgerState, path: str) -> str | None:
 
 
 def _id() -> str:
-    return secrets.token_hex(8)
+    return edges.random_hex("record", 8)
 
 
 def _now() -> str:
-    return moment(datetime.now(UTC))
+    return moment(edges.now())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from indwell import edges
 from indwell.errors import ToolError
 from indwell.files.append_log import append_line, make_private_folder, read_from
 from indwell.files.listing import exists
@@ -137,7 +137,7 @@ class ReviewStore:
         reading = reading._replace(private=private)
         if rest:
             if not reading.log:
-                rest.insert(0, LedgerStart(id=secrets.token_hex(8), at=moment(_now(rest))))
+                rest.insert(0, LedgerStart(id=edges.random_hex("ledger", 8), at=moment(_now(rest))))
             lines = [encoded(_mapped(one, self._put)) for one in rest]
             append_line(self._log, b"\n".join(lines), durable=True)
             n_before = reading.state.n_records
@@ -303,7 +303,7 @@ def _now(records: Sequence[Record]) -> datetime:
     for one in records:
         if isinstance(one, Began | Made):
             return datetime.fromisoformat(one.at)
-    return datetime.now(UTC)
+    return edges.now()
 
 
 class Damaged(Exception):

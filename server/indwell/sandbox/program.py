@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from indwell.edges import program_edge
 from indwell.errors import ToolError
 from indwell.sandbox.capture import Capture, Feed, OnChunk, output_text, pipe_from, pipe_into
 from indwell.sandbox.environment import clean_environment
@@ -79,6 +80,7 @@ def new_mark() -> str:
     return str(10**17 + secrets.randbelow(9 * 10**17))
 
 
+@program_edge
 async def run_program(
     argv: Sequence[str],
     *,

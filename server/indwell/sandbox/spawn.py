@@ -11,6 +11,8 @@ from typing import Protocol
 
 import msgspec
 
+from indwell import edges
+from indwell.edges import program_edge
 from indwell.sandbox.capture import Feed, OnChunk
 from indwell.sandbox.confine.confined_run import (
     ConfinedStart,
@@ -47,6 +49,7 @@ from indwell.sandbox.starting import Starter, start_plainly
 _MOST_LINES, _MOST_NAMES = 20, 3  # At most 20 lines are searched, and at most 3 names are shown.
 
 
+@program_edge
 async def spawn(
     command: str,
     *,
@@ -176,6 +179,7 @@ async def spawn_server(
         asyncio.CancelledError: The call was cancelled; everything that the program started has
             ended.
     """
+    edges.current().unrecorded("a language server or an MCP server")
     run = functools.partial(
         run_program,
         timeout_s=None,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection
-from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
+from indwell import edges
 from indwell.agent.core.prompt import Prompt
 from indwell.agent.features.tasks import task_words
 from indwell.context.untrusted_text import short_line
@@ -234,7 +234,7 @@ class TaskRuns:
 
         def claim(tasks: TaskList) -> TaskList:
             for one in to_start(tasks, self.wanted, most)[:1]:
-                store.hold((*self._running, one.id), now=datetime.now(UTC))
+                store.hold((*self._running, one.id), now=edges.now())
                 claimed.append(one)
                 return started(tasks, one.id)
             return tasks
@@ -288,7 +288,7 @@ class TaskRuns:
         store, words = self._stored(), short_line(ending, _ENDING_CHARACTERS)
 
         def end(tasks: TaskList) -> TaskList:
-            store.hold(tuple(self._running), now=datetime.now(UTC))
+            store.hold(tuple(self._running), now=edges.now())
             tasks = works_in(tasks, identifier, "") if is_unread else tasks
             return ended(tasks, identifier, state, words)
 

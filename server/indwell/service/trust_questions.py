@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from indwell import edges
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import UserError
 from indwell.policy.trust import STAY, TrustStanding, is_unchanged, restricted_words
@@ -144,7 +144,7 @@ class TrustQuestions:
             self._door.warn(f"{error}; your answer applies until this process ends")
         if trusted or standing.is_bare:
             return msgspec.structs.replace(standing, state="trusted")
-        by = f"your answer of {datetime.now(UTC):%Y-%m-%d}" if answer == STAY else "nobody answered"
+        by = f"your answer of {edges.now():%Y-%m-%d}" if answer == STAY else "nobody answered"
         return msgspec.structs.replace(standing, by=by)
 
     async def _tell(self, standing: TrustStanding) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from indwell import edges
 from indwell.agent.core.budget import Outlay, expected_usage
 from indwell.agent.requests.sending import allowance
 from indwell.bounds.folder_trust import FolderTrust
@@ -66,7 +66,7 @@ async def write_commit_message(
         changes = await _changes(workspace, settings, trust, folder)
         secrecy = Secrecy(lambda: settings, model.secrets, environment)
         text = await asyncio.to_thread(secrecy.hide, _about(changes))
-        ledger = SpendingLedger(state_folder(environment), lambda: datetime.now(UTC))
+        ledger = SpendingLedger(state_folder(environment), edges.now)
         answer = await _asked(model, settings, ledger, text)
     finally:
         await model.hang_up()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from indwell import edges
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_parts import (
     ChangeTracking,
@@ -127,11 +126,11 @@ def look_ahead() -> None:
 def new_place(store: SessionStore, model: str) -> SessionPlace:
     """Create a log; if the disk fails, create a log in memory, so that work continues (PER-08)."""
     look_ahead()
-    now = datetime.now(UTC)
+    now = edges.now()
     try:
         identifier, log = store.create(model=model, now=now)
     except SessionError as error:
-        identifier = new_id(now, os.urandom(RANDOM_B))
+        identifier = new_id(now, edges.current().random_bytes("session", RANDOM_B))
         notice = f"this session is not saved, and cannot be resumed later: {error}"
         return SessionPlace(identifier, MemoryLog(), scratch_folder(), notice=notice)
     return SessionPlace(identifier, log, store.spill(identifier))
@@ -315,9 +314,7 @@ def make_session(
     )
     parts = Parts(
         model=session_model(model),
-        limits=TurnLimits(
-            now_settings.round_limit, budgets, SpendingLedger(state, lambda: datetime.now(UTC))
-        ),
+        limits=TurnLimits(now_settings.round_limit, budgets, SpendingLedger(state, edges.now)),
         compaction=CompactionChoice(preset_of(now_settings), wish=boards.wish),
         tools=tools,
         workspace=workspace,

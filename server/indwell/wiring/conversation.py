@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import platform
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 
 import msgspec
 
+from indwell import edges
 from indwell.agent.core.budget import Budgets
 from indwell.agent.core.session import Session
 from indwell.agent.core.session_parts import FellBack, SessionModel, has_no_fallback
@@ -36,7 +36,7 @@ from indwell.workspace.git.repository import branch_of
 async def surroundings_of(workspace: Workspace, model: str) -> Surroundings:
     """Collect the facts for a turn's environment reminder."""
     return Surroundings(
-        date=local_day(datetime.now(UTC)),
+        date=local_day(edges.now()),
         folder=workspace.roots[0].as_posix(),
         branch=await branch_of(workspace),
         model=model,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from indwell import edges
 from indwell.agent.features.memory import NoPages, Pages, make_remember
 from indwell.agent.features.questions import Asker, Nobody, QuestionBoard, make_ask_user
 from indwell.policy.approvals import Approver
@@ -46,7 +46,7 @@ def companion_of(
     if not settings().memory:
         return Companion(board, NoPages(), asking, (), asker)
     pages = memory_pages(environment, root)
-    remember = make_remember(pages, session, lambda: datetime.now(UTC))
+    remember = make_remember(pages, session, edges.now)
     return Companion(board, pages, asking, (remember,), asker)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from indwell import edges
 from indwell.agent.core.session import Resumed, Session
 from indwell.agent.restore import (
     REMINDER,
@@ -128,7 +128,7 @@ async def resume_session(
     session.titles.given, session.titles.own = past.title, past.own_title
     features, records = session.parts.features, reading.records
     features.restore(await asyncio.to_thread(features.read, lived(records), records))
-    told = await asyncio.to_thread(recalled, reading.records, datetime.now(UTC))
+    told = await asyncio.to_thread(recalled, reading.records, edges.now())
     session.remember(told.health, told.calibration, told.answered_at)
     notices = [*reading.notices, unknown_words(past.open_calls), *past.notes]
     if past.prefix is not None and not is_known:
@@ -157,7 +157,7 @@ def _but_skills(system: tuple[str, ...]) -> tuple[str, ...]:
 
 
 async def _opened(store: SessionStore, identifier: str) -> tuple[LogReading, LogWriter]:
-    now = datetime.now(UTC)
+    now = edges.now()
     return await taken(lambda: store.resume(identifier, now=now), lambda opened: opened[1].close())
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from functools import partial
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from indwell import edges
 from indwell.agent.core.budget import Budgets, Ledger, MemoryLedger
 from indwell.agent.core.session_features import Features
 from indwell.bounds.git.entries import GitEntries
@@ -184,7 +184,7 @@ class SessionClock:
         monotonic: Returns the seconds of a monotonic clock, for durations.
     """
 
-    now: Callable[[], datetime] = partial(datetime.now, UTC)  # noqa: RUF009 - no state
+    now: Callable[[], datetime] = edges.now
     monotonic: Callable[[], float] = time.monotonic
 
 

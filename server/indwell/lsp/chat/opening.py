@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from indwell import edges
 from indwell.agent.features.questions import UserQuestion
 from indwell.context.untrusted_text import visible
 from indwell.errors import EditRefused, UserError
@@ -115,7 +115,7 @@ async def _shown(host: Host, path: Path, session: str | None) -> ChatResult:
 
 
 def _today() -> str:
-    return datetime.now(UTC).astimezone().strftime("%Y-%m-%d")
+    return edges.now().astimezone().strftime("%Y-%m-%d")
 
 
 async def mark_rewound(chats: Chats, session: str, turn: int) -> None:

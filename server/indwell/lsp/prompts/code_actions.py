@@ -41,7 +41,8 @@ class ActionPlace(msgspec.Struct, frozen=True):
     known: tuple[types.Diagnostic, ...] = ()
 
 
-_CANCEL = ActionOffer("Stop the running turn", "indwell.cancel", ACTION_KINDS[2])
+STOP_TITLE = "Stop the running turn"
+_CANCEL = ActionOffer(STOP_TITLE, "indwell.cancel", ACTION_KINDS[2])
 _CONTINUE = ActionOffer("Continue the interrupted turn", "indwell.continue", ACTION_KINDS[2])
 
 

@@ -110,6 +110,7 @@ class Opening:
         opened: The editor's description, after ``initialize``.
         rest: Bodies that arrived after ``initialize``.
         leave: The exit code, if the connection has ended.
+        exchange: The bodies of ``initialize`` and of its answer, once it was answered.
     """
 
     def __init__(self, framer: Framer, admits: Callable[[str], bool] = lambda _token: True) -> None:
@@ -118,6 +119,7 @@ class Opening:
         self.opened: ClientIdentity | None = None
         self.rest: list[bytes] = []
         self.leave: int | None = None
+        self.exchange: tuple[bytes, bytes] = (b"", b"")
 
     def receive(self, data: bytes) -> bytes:
         """Process received bytes; return the framed bytes to send back."""
@@ -145,7 +147,9 @@ class Opening:
                 return b""
             case Take():
                 assert isinstance(message, RpcRequest)
-                return self._initialize(message)
+                reply = self._initialize(message)
+                self.exchange = (body, reply)
+                return reply
 
     def _initialize(self, request: RpcRequest) -> bytes:
         try:

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from indwell import edges
 from indwell.errors import SessionOpen, UserError
 from indwell.installation import installation
 from indwell.lsp.wire import base_protocol
@@ -136,6 +137,7 @@ class Routing:
 
     def _handle(self, body: bytes) -> bool:
         """Handle one message; return whether it started a task."""
+        edges.current().heard(body)
         message = base_protocol.opened(body)
         match verdict(self._phase, message):
             case Leave(code=code):

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from indwell import edges
 from indwell.lsp.wire.base_protocol import Framer, framed
 from indwell.lsp.wire.editor_process import parent_watch, watch_signals
 from indwell.lsp.wire.language_server import Server
@@ -218,6 +219,7 @@ class Outgoing:
         """Send or queue a body; drop a ``droppable`` body while much is queued."""
         if self._lost:
             return
+        edges.current().said(body)
         if droppable and self._waiting_b > DROP_AT_B:
             self.dropped += 1
             return

@@ -38,6 +38,7 @@ class OpenLine(NamedTuple):
     opened: ClientIdentity
     framer: Framer
     rest: list[bytes]
+    exchange: tuple[bytes, bytes] = (b"", b"")
 
 
 def claim_stdio() -> StdioTransport:
@@ -102,7 +103,7 @@ def open_line(
         assert opening.leave is not None
         return opening.leave
     framer.max_body = MAX_BODY_B
-    return OpenLine(line, opening.opened, framer, opening.rest)
+    return OpenLine(line, opening.opened, framer, opening.rest, opening.exchange)
 
 
 if sys.platform == "win32":

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx2
 
+from indwell import edges
 from indwell.errors import SettingsError, reason
 
 MAX_ODD_BODY = 65_536  # The unit is bytes that are read from an answer that is not a stream.
@@ -86,15 +87,20 @@ def http_client(
     hooks: dict[str, list[Callable[..., Any]]] = {"response": [keep_only_if_clean, _refuse]}
     if not is_openai:
         hooks["request"] = [partial(_keep_to_ourselves, _FOREIGN_HEADERS.union(headers))]
+    limits = httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S)
+    taped = edges.current().transport(
+        lambda: httpx2.AsyncHTTPTransport(verify=certificates(), proxy=proxy or None, limits=limits)
+    )
     return httpx2.AsyncClient(
+        transport=taped,
         verify=certificates(),
         timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=trust_env,
-        proxy=proxy or None,
+        proxy=None if taped else proxy or None,  # A proxy of the client would pass the tape by.
         event_hooks=hooks,
         headers={"Accept-Encoding": "identity"},
-        limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S),
+        limits=limits,
     )
 
 

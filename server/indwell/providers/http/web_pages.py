@@ -16,7 +16,7 @@ from typing import TypeAlias
 import httpx2
 import msgspec
 
-from indwell import __version__
+from indwell import __version__, edges
 from indwell.errors import ToolError
 from indwell.policy.web_address import WebAddress, may_lead_to, redirected
 from indwell.providers.http.http_client import certificates
@@ -133,6 +133,7 @@ class WebPages:
         verify = self._verify
         if verify is None:  # Certificates are loaded once, which takes up to a tenth of a second.
             verify = await asyncio.to_thread(certificates)
+        edges.current().unrecorded("a page of the web")
         async with httpx2.AsyncClient(
             verify=verify,
             trust_env=False,

@@ -7,10 +7,11 @@ import gc
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indwell import edges
 from indwell.errors import SessionError, UserError
 from indwell.service.chores import Chores
 from indwell.service.front_door import FrontDoor
@@ -68,7 +69,7 @@ def sweep_now(state: Path, settings: Settings, session: str) -> Gone | None:
     from indwell.sessions.storage.automatic_deletion import RetentionLimits, sweep
 
     limits = RetentionLimits(settings.keep_sessions_days, settings.keep_sessions_mb * MB)
-    return sweep(state, limits, now=datetime.now(UTC), pending=_pending, ours=session)
+    return sweep(state, limits, now=edges.now(), pending=_pending, ours=session)
 
 
 def gone_words(gone: Sequence[Gone]) -> str:
@@ -221,14 +222,14 @@ class StoredSessions:
         from indwell.sessions.forking import fork_session
 
         with uncollected():
-            return await fork_session(self.store, session, turn, now=datetime.now(UTC))
+            return await fork_session(self.store, session, turn, now=edges.now())
 
     async def rewind_session(self, session: str, turn: int) -> Rewind:
         """Rewind the conversation of a session to the end of a turn."""
         from indwell.sessions.forking import rewind_session
 
         with uncollected():
-            return await rewind_session(self.store, session, turn, now=datetime.now(UTC))
+            return await rewind_session(self.store, session, turn, now=edges.now())
 
     async def model_of(self, session: str) -> str:
         """Return the model that last answered in a session."""
@@ -236,17 +237,17 @@ class StoredSessions:
 
     async def keep_drafts(self, drafts: Sequence[str]) -> Path:
         """Write unsent prompts to a draft file; return the file's path."""
-        now = datetime.now(UTC)
+        now = edges.now()
         return await asyncio.to_thread(lambda: self._draft_store.keep(drafts, now=now))
 
     async def keep_waiting(self, unsent: Mapping[str, str]) -> None:
         """Store the texts of waiting prompts, by the prompt's id."""
-        now = datetime.now(UTC)
+        now = edges.now()
         await asyncio.to_thread(lambda: self._draft_store.keep_waiting(unsent, now=now))
 
     async def untold_drafts(self) -> tuple[Path, ...]:
         """Return the draft files of earlier processes; each file is returned once."""
-        now, store = datetime.now(UTC), self._draft_store
+        now, store = edges.now(), self._draft_store
         await asyncio.to_thread(lambda: store.take_over(now=now))
         return await asyncio.to_thread(store.untold)
 
@@ -256,14 +257,14 @@ class StoredSessions:
 
     def _keep_task(self, origin: str) -> None:
         task = LeftTask(origin, next(iter(self.store.ids()), "")) if origin else None
-        self._draft_store.keep_task(task, now=datetime.now(UTC))
+        self._draft_store.keep_task(task, now=edges.now())
 
     async def left_task(self) -> str:
         """Return the session whose task an ended server left, if no session continued the task."""
         return await asyncio.to_thread(self._left_task)
 
     def _left_task(self) -> str:
-        now, drafts = datetime.now(UTC), self._draft_store
+        now, drafts = edges.now(), self._draft_store
         task = drafts.take_over_task(now=now)
         if task is None:
             return ""
@@ -274,7 +275,7 @@ class StoredSessions:
 
     async def rename_session(self, session: str, title: str) -> None:
         """Write a title into the log of a session that is not open."""
-        store, now = self.store, datetime.now(UTC)
+        store, now = self.store, edges.now()
         _, log = await asyncio.to_thread(lambda: store.resume(session, now=now))
         try:
             log.append(Titled(title, timestamp(now)))

@@ -7,12 +7,12 @@ changes the queue names the ``seq`` that it saw, so no client overwrites another
 from __future__ import annotations
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell import edges
 from indwell.agent.core import events
 from indwell.agent.core.prompt import (
     MOST_WAITING,
@@ -289,7 +289,9 @@ class Ticket(msgspec.Struct, eq=False):
     finished: events.TurnFinished | None = None
     error: UserError | None = None
     task: asyncio.Task[None] | None = None
-    token: str = msgspec.field(default_factory=lambda: f"indwell-{uuid.uuid4()}")
+    token: str = msgspec.field(
+        default_factory=lambda: f"indwell-{edges.random_hex('progress', 16)}"
+    )
     begun: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
     ended: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 

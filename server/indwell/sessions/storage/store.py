@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from indwell import __version__
+from indwell import __version__, edges
 from indwell.errors import SessionError, SessionOpen, ToolError, UnknownSession
 from indwell.files.append_log import AppendLog, list_names, make_private_folder, pieces_of
 from indwell.files.listing import exists, state_of
@@ -63,7 +63,7 @@ class SessionStore:
         Raises:
             SessionError: The state folder cannot be written.
         """
-        drawn = os.urandom(RANDOM_B) if random_bytes is None else random_bytes
+        drawn = random_bytes or edges.current().random_bytes("session", RANDOM_B)
         session = new_id(time_after(self._newest(), now), drawn)
         path = self._log_path(session)
         if path.exists():

@@ -14,6 +14,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
+from indwell import edges
 from indwell.errors import ToolError
 from indwell.files.beneath import locate
 from indwell.files.private import read_own, remove_own_tree, scratch_folder
@@ -234,7 +235,7 @@ async def _run(shell: Shell, arguments: Bash, context: ToolContext) -> Outcome:
                 never_in=workspace.roots,
                 unasked=context.unasked,
             )
-        trail = reporting.read()
+        trail = edges.current().value("folder", reporting.read)
     after = await asyncio.to_thread(_follow, shell, trail, workspace)
     after += [f"[{note}]" for note in finished.notes]
     after += await notes_after(workspace)

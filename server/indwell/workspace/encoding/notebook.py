@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import json
 import re
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined] # has no stub
 from typing import Any, NamedTuple
 
+from indwell import edges
 from indwell.lazy_pattern import lazy_pattern
 
 SUFFIX = ".ipynb"
@@ -178,7 +178,7 @@ def _new_cell(cell: NotebookCell, *, has_ids: bool) -> Mapping[str, Any]:
     if cell.kind == "code":
         value["execution_count"] = None
     if has_ids:
-        value["id"] = secrets.token_hex(4)
+        value["id"] = edges.random_hex("cell", 4)
     value["metadata"] = {}
     if cell.kind == "code":
         value["outputs"] = []

@@ -2,7 +2,7 @@
 function __indwell_at
     set -l at indwell
     for word in (commandline -opc)[2..]
-        if contains -- "$at $word" "indwell serve" "indwell acp" "indwell login" "indwell logout" "indwell models" "indwell doctor" "indwell setup" "indwell run" "indwell commit-message" "indwell batch" "indwell eval" "indwell review" "indwell demo" "indwell sessions" "indwell memory" "indwell memory list" "indwell memory add" "indwell memory forget" "indwell memory path" "indwell tasks" "indwell tasks list" "indwell tasks add" "indwell tasks done" "indwell tasks open" "indwell tasks remove" "indwell tasks show" "indwell tasks after" "indwell tasks clear" "indwell tasks run" "indwell worktrees" "indwell worktrees list" "indwell worktrees diff" "indwell worktrees merge" "indwell worktrees remove" "indwell worktrees discard" "indwell mcp" "indwell mcp list" "indwell mcp add" "indwell mcp remove" "indwell mcp approve" "indwell mcp test" "indwell mcp login" "indwell trust" "indwell permissions" "indwell permissions list" "indwell permissions revoke" "indwell permissions explain" "indwell audit" "indwell stats" "indwell replay" "indwell purge"
+        if contains -- "$at $word" "indwell serve" "indwell acp" "indwell login" "indwell logout" "indwell models" "indwell doctor" "indwell setup" "indwell run" "indwell commit-message" "indwell batch" "indwell eval" "indwell review" "indwell demo" "indwell sessions" "indwell memory" "indwell memory list" "indwell memory add" "indwell memory forget" "indwell memory path" "indwell tasks" "indwell tasks list" "indwell tasks add" "indwell tasks done" "indwell tasks open" "indwell tasks remove" "indwell tasks show" "indwell tasks after" "indwell tasks clear" "indwell tasks run" "indwell worktrees" "indwell worktrees list" "indwell worktrees diff" "indwell worktrees merge" "indwell worktrees remove" "indwell worktrees discard" "indwell mcp" "indwell mcp list" "indwell mcp add" "indwell mcp remove" "indwell mcp approve" "indwell mcp test" "indwell mcp login" "indwell trust" "indwell permissions" "indwell permissions list" "indwell permissions revoke" "indwell permissions explain" "indwell audit" "indwell stats" "indwell replay" "indwell record" "indwell replay-cassette" "indwell purge"
             set at "$at $word"
         end
     end
@@ -31,6 +31,8 @@ complete -c indwell -n '__indwell_at indwell' -a 'permissions' -d 'list, explain
 complete -c indwell -n '__indwell_at indwell' -a 'audit' -d 'show what a session requested, was allowed and ran'
 complete -c indwell -n '__indwell_at indwell' -a 'stats' -d 'show the tokens, cache use and cost of model calls'
 complete -c indwell -n '__indwell_at indwell' -a 'replay' -d 'replay recorded conversations without a model'
+complete -c indwell -n '__indwell_at indwell' -a 'record' -d 'serve an editor, and record the session'
+complete -c indwell -n '__indwell_at indwell' -a 'replay-cassette' -d 'replay a recorded session, and compare'
 complete -c indwell -n '__indwell_at indwell' -a 'purge' -d 'delete all sessions, permissions and keys'
 complete -c indwell -n '__indwell_at indwell' -s h -l help -d 'show this help message and exit'
 complete -c indwell -n '__indwell_at indwell' -l continue -d 'interactive: go on with the newest session of the folder'
@@ -317,6 +319,12 @@ complete -c indwell -n '__indwell_at indwell replay' -l pause -r -d 'seconds bet
 complete -c indwell -n '__indwell_at indwell replay' -l each -d 'also print the figures of each session'
 complete -c indwell -n '__indwell_at indwell replay' -l json -d 'print JSON'
 complete -c indwell -n '__indwell_at indwell replay' -l plot -r -d 'draw the tokens of each request of the longest session to FILE, .svg or .png (needs matplotlib)'
+complete -c indwell -n '__indwell_at indwell record' -s h -l help -d 'show this help message and exit'
+complete -c indwell -n '__indwell_at indwell record' -l to -r -d 'a new file'
+complete -c indwell -n '__indwell_at indwell record' -l editor-trust -d 'see `indwell serve`'
+complete -c indwell -n '__indwell_at indwell record' -l scripted -d 'use the scripted model that ships with Indwell: no key, no network'
+complete -c indwell -n '__indwell_at indwell replay-cassette' -s h -l help -d 'show this help message and exit'
+complete -c indwell -n '__indwell_at indwell replay-cassette' -l json -d 'print one JSON object'
 complete -c indwell -n '__indwell_at indwell purge' -s h -l help -d 'show this help message and exit'
 complete -c indwell -n '__indwell_at indwell purge' -l settings -d 'also delete your settings'
 complete -c indwell -n '__indwell_at indwell purge' -l yes -d 'do not ask for confirmation'

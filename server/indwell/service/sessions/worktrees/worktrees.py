@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import msgspec
 
+from indwell import edges
 from indwell.agent.core.session import Session
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import ToolError, UserError
@@ -360,7 +360,7 @@ class Worktrees:
 
     async def _made(self) -> WorkPlace:
         folder = self._owner.workspace.roots[0]
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        now = edges.now().isoformat(timespec="seconds")
         deny = denied_globs(self._owner.settings, "read")
         made, lock = await make_worktree(self._store, folder, deny, made_at=now)
         place = await self._opened(made, lock)

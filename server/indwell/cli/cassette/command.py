@@ -1,0 +1,187 @@
+"""``indwell record`` serves an editor and records; ``indwell replay-cassette`` replays the file."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from indwell import __version__, edges
+from indwell.bounds.folder_trust import FolderTrust
+from indwell.cli.cassette.player import replay
+from indwell.cli.cassette.recorder import Recorder, started_now
+from indwell.cli.cassette.staging import load_server
+from indwell.cli.cassette.tape import (
+    Places,
+    TapeEvent,
+    TapeStart,
+    each_text,
+    line_of,
+    plain,
+    read_cassette,
+)
+from indwell.cli.doctor.report import known_secrets
+from indwell.cli.serve.command import serve_opened
+from indwell.cli.terminal.json_line import json_line
+from indwell.context.untrusted_text import visible
+from indwell.errors import SettingsError, ToolError, UserError
+from indwell.files.private import append_own, read_own, write_private
+from indwell.lsp.server import roots_of
+from indwell.lsp.wire.stdio import OpenLine, claim_stdio, open_line
+from indwell.sandbox.environment import own_environment
+from indwell.secrets import Hider, is_secret, secrets_of
+from indwell.service.stored_keys import key_store
+from indwell.service.user_settings import read_settings
+from indwell.sessions.storage.store import folder_name
+from indwell.settings.paths import read_user_file, state_folder, user_file
+
+_KEPT_VARIABLES = ("INDWELL_", "OPENAI_", "ANTHROPIC_")
+_NOT_KEPT = frozenset({"INDWELL_STATE", "INDWELL_TRUSTED", "INDWELL_TOKEN"})
+_RULES_B = 1 << 20
+
+
+class RecordOptions(msgspec.Struct, frozen=True):
+    """The options of ``indwell record``."""
+
+    to: str
+    scripted: bool = False
+    editor_trust: bool = False
+
+
+def record(options: RecordOptions) -> int:
+    """Serve one editor, and record the session; return the exit code of ``indwell serve``.
+
+    Raises:
+        UserError: The file exists, or cannot be written.
+    """
+    path = Path(options.to).resolve()
+    try:
+        write_private(path, b"")
+    except OSError as error:
+        raise UserError(f"{path} cannot be written ({error.strerror}); name a new file") from error
+    load_server()
+    try:
+        opened = open_line(claim_stdio())
+    except KeyboardInterrupt:
+        return 130
+    if isinstance(opened, int):
+        return opened
+    environment = own_environment()
+    recorder = _recorder(opened, options, environment, path)
+    sys.stderr.write(f"indwell: recording to {path}; the file will contain your code and prompts\n")
+    with edges.installed(recorder):
+        try:
+            return serve_opened(
+                opened,
+                scripted=options.scripted,
+                pace_s=0.0,
+                editor_asks_trust=options.editor_trust,
+            )
+        finally:
+            _tell(path, recorder)
+
+
+def _tell(path: Path, recorder: Recorder) -> None:
+    words = [f"indwell: recorded {path}"]
+    if recorder.n_hidden:
+        words.append(
+            f"{recorder.n_hidden} texts that look like keys are hidden; a replay can differ there"
+        )
+    if recorder.unrecordable:
+        words.append(f"it cannot be replayed: {', '.join(recorder.unrecordable)}")
+    sys.stderr.write("; ".join(words) + "\n")
+
+
+def _recorder(
+    opened: OpenLine, options: RecordOptions, environment: Mapping[str, str], path: Path
+) -> Recorder:
+    """Create the recorder, and write the first line of the cassette."""
+    identity = opened.opened
+    roots = tuple(root.resolve() for root in roots_of(identity) or (Path.cwd(),))
+    state = state_folder(environment)
+    folders = {"home": str(Path.home())}
+    if not state.is_relative_to(Path.home()):
+        folders["state"] = str(state)
+    for number, root in enumerate(roots):
+        if not any(str(root).startswith(f"{one}{os.sep}") for one in folders.values()):
+            folders[f"root{number}"] = str(root.parent)
+    places = Places(folders)
+    hide = Hider(own=known_secrets(environment, key_store()), known=secrets_of(environment)).hide
+    started = started_now()
+
+    def keep(event: TapeEvent) -> None:
+        append_own(path, line_of(event))
+
+    recorder = Recorder(keep, places, hide, roots, started)
+
+    def clean(text: str) -> str:
+        return places.fold(hide(text))
+
+    start = TapeStart(
+        indwell=__version__,
+        system=f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
+        started=started,
+        seed=recorder.seed,
+        zone=-(time.altzone if time.localtime().tm_isdst else time.timezone) // 60,
+        places={name: len(folder) for name, folder in folders.items()},
+        home="«home»",
+        state=places.fold(str(state)),
+        roots=tuple(places.fold(str(root)) for root in roots),
+        trusted=_are_trusted(environment, roots),
+        variables={
+            name: "hidden" if is_secret(name) else clean(value)
+            for name, value in environment.items()
+            if name.startswith(_KEPT_VARIABLES) and name not in _NOT_KEPT
+        },
+        settings=_text_of(lambda: read_user_file(user_file()), clean),
+        allowed=_text_of(lambda: _rules(state, roots[0]), clean),
+        options={"scripted": options.scripted, "editor_trust": options.editor_trust},
+        opening=(
+            each_text(plain(opened.exchange[0]), clean),
+            each_text(plain(opened.exchange[1]), clean),
+        ),
+    )
+    append_own(path, line_of(start))
+    recorder.begin()
+    return recorder
+
+
+def _are_trusted(environment: Mapping[str, str], roots: tuple[Path, ...]) -> bool:
+    try:
+        settings = read_settings(environment).settings
+        standings = FolderTrust(environment).look(roots, settings)
+    except SettingsError:  # the server reports the error
+        return False
+    return all(one.state == "trusted" for one in standings)
+
+
+def _rules(state: Path, root: Path) -> str | None:
+    path = state / "permissions" / f"{folder_name(root)}.json"
+    try:
+        return read_own(path, _RULES_B).decode("utf-8", "replace")
+    except (OSError, ToolError):
+        return None
+
+
+def _text_of(read: Callable[[], str | None], clean: Callable[[str], str]) -> str | None:
+    text = read()
+    return None if text is None else clean(text)
+
+
+def replay_cassette(file: str, *, as_json: bool) -> int:
+    """Replay a recording; return 0 if the output is the same, 1 if not, 2 if it cannot be replayed.
+
+    Raises:
+        WrongCassette: The file is not a cassette.
+    """
+    outcome = replay(read_cassette(Path(file)))
+    if as_json:
+        sys.stdout.write(json_line(outcome) + "\n")
+    else:
+        print(visible(outcome.words))
+    return outcome.code

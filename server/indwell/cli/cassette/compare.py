@@ -1,0 +1,246 @@
+"""Compares what a replay sends with what was recorded, message by message. Pure.
+
+Messages of one kind keep their order: the answers to one request, the notifications of one method
+about one file, the programs with one name. Between kinds the order may differ, because tasks and
+threads run side by side; a later input still waits for every earlier output.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from indwell.cli.cassette.tape import TapeEvent, bytes_of, each_text
+from indwell.lazy_pattern import lazy_pattern
+from indwell.lsp.prompts.code_actions import STOP_TITLE
+
+_SHOWN = 300  # the limit of characters of a shown value
+_MAY_VARY = frozenset({"$/progress"})
+
+
+class OutputKey(NamedTuple):
+    """The kind of an output: outputs of one kind have an order."""
+
+    kind: str
+    name: str
+    about: str = ""
+
+
+def key_of(event: TapeEvent) -> OutputKey:
+    """Return the kind of an output."""
+    if event.kind == "run":
+        return OutputKey("program", event.name)
+    if event.kind == "ask":
+        return OutputKey("model", event.name)
+    body = event.body if isinstance(event.body, dict) else {}
+    method = body.get("method")
+    if method is None:
+        return OutputKey("answer", repr(body.get("id")))
+    params = body.get("params")
+    about = params if isinstance(params, dict) else {}
+    names = (str(about[name]) for name in ("uri", "token", "session") if name in about)
+    return OutputKey("request" if "id" in body else "notification", method, " ".join(names))
+
+
+def may_vary(event: TapeEvent) -> bool:
+    """Return whether time decides if this message is sent: a report of progress."""
+    body = event.body if isinstance(event.body, dict) else {}
+    if body.get("method") not in _MAY_VARY:
+        return False
+    params = body.get("params")
+    value = params.get("value") if isinstance(params, dict) else None
+    return isinstance(value, dict) and value.get("kind") == "report"
+
+
+def is_empty(recorded: TapeEvent, sent: TapeEvent) -> bool:
+    """Return whether one of two answers is null, as a command's is that takes longer than 0.3 s."""
+    bodies = (recorded.body, sent.body)
+    return any(isinstance(one, dict) and one.get("result", one) is None for one in bodies)
+
+
+def compared(event: TapeEvent) -> bytes:
+    """Return the bytes of an output that are compared."""
+    body = _plain(event)
+    if isinstance(body, dict) and "method" in body:
+        body = {name: value for name, value in body.items() if name != "id"}
+    if isinstance(body, dict) and body.get("method") == "$/cancelRequest":
+        body = {"method": "$/cancelRequest"}  # ids of requests are compared with the requests
+    return bytes_of(body)
+
+
+_DIGEST = lazy_pattern(r"(?<![0-9A-Za-z])[0-9a-f]{8,64}(?![0-9A-Za-z])")
+
+
+def overtaken(events: Sequence[TapeEvent]) -> frozenset[int]:
+    """Return the answers, by identity, that came after a later message of the editor.
+
+    The server worked on the request meanwhile, so the answer may tell of the later message or not.
+    """
+    open_requests: dict[str, bool] = {}
+    found = set()
+    for event in events:
+        body = event.body if isinstance(event.body, dict) else {}
+        if event.kind == "in":
+            open_requests = dict.fromkeys(open_requests, True)
+            if "method" in body and "id" in body:
+                open_requests[repr(body["id"])] = False
+        elif event.kind == "out" and open_requests.pop(repr(body.get("id")), False):
+            found.add(id(event))
+    return frozenset(found)
+
+
+class DigestNames:
+    """Pairs the digests of a recording with those of a replay.
+
+    A digest of a path differs, because the folders differ. Each digest of the recording must
+    always have the same partner.
+    """
+
+    def __init__(self) -> None:
+        self._now: dict[str, str] = {}
+        self._recorded: dict[str, str] = {}
+
+    def are_same(self, recorded: TapeEvent, sent: TapeEvent) -> bool:
+        """Return whether two outputs are the same, apart from partners; learn new partners."""
+        recorded, sent = _without_stop(recorded, sent)
+        old, new = compared(recorded).decode(), compared(sent).decode()
+        if _DIGEST.sub("", old) != _DIGEST.sub("", new):
+            return False
+        pairs = zip(_DIGEST.findall(old), _DIGEST.findall(new), strict=True)
+        return all(
+            self._now.setdefault(one, other) == other
+            and self._recorded.setdefault(other, one) == one
+            for one, other in pairs
+        )
+
+    def now(self, text: str) -> str:
+        """Return a recorded text with the digests of the replay."""
+        return _DIGEST.sub(lambda found: self._now.get(found[0], found[0]), text)
+
+
+def opening_of(answer: Any) -> bytes:  # noqa: ANN401 - plain JSON
+    """Return what is compared of the answer to ``initialize``: without versions and names."""
+    result = dict(answer.get("result", {})) if isinstance(answer, Mapping) else {}
+    result.pop("serverInfo", None)
+    capabilities = dict(result.get("capabilities", {}))
+    capabilities.pop("experimental", None)
+    capabilities.pop("executeCommandProvider", None)
+    return bytes_of({**result, "capabilities": capabilities})
+
+
+def _conversation(body: Any) -> Any:  # noqa: ANN401 - plain JSON
+    """Return the messages of a request to a model, without the system prompt and the tools."""
+    if not isinstance(body, dict):
+        return body
+    messages = body.get("messages", body.get("input"))
+    if not isinstance(messages, list):
+        return body
+    return [
+        one
+        for one in messages
+        if not (isinstance(one, dict) and one.get("role") in {"system", "developer"})
+    ]
+
+
+def title_of(event: TapeEvent) -> str:
+    """Return an output in words."""
+    key = key_of(event)
+    about = f" about {key.about}" if key.about else ""
+    match key.kind:
+        case "program":
+            return f"the start of the program {key.name[:_SHOWN]}"
+        case "model":
+            return f"the request {key.name}"
+        case "answer":
+            return f"the answer to the editor's request {key.name}"
+        case _:
+            return f"the {key.kind} {key.name}{about}"
+
+
+def difference(recorded: TapeEvent, sent: TapeEvent) -> str:
+    """Return the first difference of two outputs of one kind in words."""
+    was, now = _plain(recorded), _plain(sent)
+    plainer = [each_text(one, lambda text: _DIGEST.sub("…", text)) for one in (was, now)]
+    if plainer[0] != plainer[1]:  # a digest explains nothing
+        was, now = plainer
+    place, old, new = _first("", was, now)
+    at = f" at {place}" if place else ""
+    if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
+        lines = difflib.unified_diff(
+            old.splitlines(), new.splitlines(), "recorded", "now", lineterm="", n=1
+        )
+        return f"differs{at}:\n" + "\n".join(list(lines)[:40])
+    return f"differs{at}:\n  recorded: {_short(old)}\n  now:      {_short(new)}"
+
+
+def _plain(event: TapeEvent) -> Any:  # noqa: ANN401 - plain JSON
+    return _steady(_conversation(event.body) if event.kind == "ask" else event.body)
+
+
+# durations, and the estimate of tokens that includes the words of durations
+_VARYING = frozenset({"seconds", "used", "tokens"})
+_DURATION = lazy_pattern(r"\b\d+(?:\.\d+)? (?:ms|s)\b")
+
+
+def _without_stop(recorded: TapeEvent, sent: TapeEvent) -> tuple[TapeEvent, TapeEvent]:
+    """Return two answers without the code action that stops a turn, if only one has it.
+
+    A turn counts as running until a moment after its end. A menu has a limit of actions, so the
+    longer list is cut, too.
+    """
+    lists = [
+        body.get("result") if isinstance(body := one.body, dict) else None
+        for one in (recorded, sent)
+    ]
+    if not all(isinstance(one, list) for one in lists):
+        return recorded, sent
+    without = [[one for one in found or () if not _is_stop(one)] for found in lists]
+    if all(found == left for found, left in zip(lists, without, strict=True)):
+        return recorded, sent
+    shorter = min(map(len, without))
+    recorded, sent = (
+        msgspec.structs.replace(one, body={**one.body, "result": left[:shorter]})
+        for one, left in zip((recorded, sent), without, strict=True)
+    )
+    return recorded, sent
+
+
+def _is_stop(value: Any) -> bool:  # noqa: ANN401 - plain JSON
+    return isinstance(value, dict) and value.get("title") == STOP_TITLE
+
+
+def _steady(value: Any) -> Any:  # noqa: ANN401 - plain JSON
+    """Return JSON data without durations, which differ from run to run."""
+    match value:
+        case str():
+            return _DURATION.sub("N s", value)
+        case list():
+            return [_steady(one) for one in value]
+        case dict() if "headroom" in value:  # the answer of `indwell/context`, all estimates
+            return sorted(value)
+        case dict():
+            return {name: 0 if name in _VARYING else _steady(one) for name, one in value.items()}
+        case _:
+            return value
+
+
+def _first(place: str, old: Any, new: Any) -> tuple[str, Any, Any]:  # noqa: ANN401 - plain JSON
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys((*old, *new)):
+            if old.get(name) != new.get(name) and not (not place and name == "id"):
+                return _first(f"{place}.{name}".lstrip("."), old.get(name), new.get(name))
+    if isinstance(old, list) and isinstance(new, list):
+        for number in range(max(len(old), len(new))):
+            one = old[number] if number < len(old) else None
+            other = new[number] if number < len(new) else None
+            if one != other:
+                return _first(f"{place}[{number}]", one, other)
+    return place, old, new
+
+
+def _short(value: Any) -> str:  # noqa: ANN401 - plain JSON
+    text = "(nothing)" if value is None else bytes_of(value).decode("utf-8", "replace")
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} … ({len(text):,} characters)"

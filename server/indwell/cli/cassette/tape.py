@@ -1,0 +1,239 @@
+"""The format of a cassette: one JSON object a line, with names in place of the user's folders.
+
+A cassette holds what went into the server and what came out, in one order. Texts are kept without
+the user's folders and without secrets, so that the file can be sent and replayed elsewhere. Pure,
+except for reading and writing the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import lzma
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import quote
+
+import msgspec
+
+from indwell.errors import UserError
+from indwell.files.append_log import read_bytes_private
+from indwell.lsp.wire.base_protocol import parsed
+
+FORMAT = 1
+MOST_B = 64 << 20  # the limit of bytes of a cassette
+_BYTES = "base64:"
+
+EventKind: TypeAlias = Literal[
+    "in",
+    "out",
+    "ask",
+    "head",
+    "part",
+    "closed",
+    "run",
+    "chunk",
+    "ran",
+    "value",
+    "disk",
+    "unrecorded",
+    "files",
+    "file",
+]
+INPUTS = frozenset({"in", "head", "part", "closed", "chunk", "ran", "disk"})
+OUTPUTS = frozenset({"out", "ask", "run"})
+
+
+class WrongCassette(UserError):
+    """A file is not a cassette, or a cassette of another format."""
+
+
+class TapeStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first line of a cassette.
+
+    Attributes:
+        cassette: The version of the format.
+        indwell: The version of Indwell that recorded.
+        system: The operating system and Python, in words.
+        started: The time of the first message (ISO 8601, UTC).
+        seed: The seed of all random ids, hexadecimal.
+        zone: Minutes from UTC to local time.
+        places: The length of each folder that has a name in the cassette, by name.
+        home: The home folder, with names in place of folders.
+        state: The state folder, likewise.
+        roots: The folders of the workspace, likewise.
+        trusted: Whether the user trusted all folders of the workspace.
+        variables: Variables of the environment that are settings.
+        settings: The user's settings file, without keys, or None if missing.
+        allowed: The file of permanent permissions, or None if missing.
+        options: Options of ``indwell serve``, such as ``scripted``.
+        opening: The params of ``initialize``, with its answer.
+    """
+
+    cassette: int = FORMAT
+    indwell: str
+    system: str
+    started: datetime
+    seed: str
+    zone: int
+    places: Mapping[str, int]
+    home: str
+    state: str
+    roots: tuple[str, ...]
+    trusted: bool
+    variables: Mapping[str, str]
+    settings: str | None
+    allowed: str | None
+    options: Mapping[str, Any]
+    opening: tuple[Any, Any]
+
+
+class TapeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A later line of a cassette.
+
+    Attributes:
+        kind: What happened.
+        at: For an input: seconds since the start.
+        busy: For an input: whether a thread of the server worked when the input came.
+        n: The number of the exchange or of the program.
+        name: The method and address, the program, the kind of value, or the path.
+        body: The message, the answer or the text.
+    """
+
+    kind: EventKind
+    at: float = 0.0
+    n: int = 0
+    name: str = ""
+    body: Any = None
+    busy: bool = False
+
+
+class Cassette(NamedTuple):
+    """A whole cassette."""
+
+    start: TapeStart
+    events: Sequence[TapeEvent]
+
+
+class Places:
+    """Exchanges the user's folders and their names in a cassette.
+
+    Args:
+        folders: The absolute folders, by the name that replaces each.
+    """
+
+    def __init__(self, folders: Mapping[str, str]) -> None:
+        self.folders = dict(folders)
+        longest = sorted(folders.items(), key=lambda one: -len(one[1]))
+        self._pairs: list[tuple[str, str]] = []
+        for name, folder in longest:
+            self._pairs.append((folder, f"«{name}»"))
+            if quote(folder) != folder:  # as in the address of a file
+                self._pairs.append((quote(folder), f"«{name}%»"))
+                self._pairs.append((quote(folder).replace("%", "%25"), f"«{name}%%»"))
+
+    def fold(self, text: str) -> str:
+        """Replace folders by names."""
+        for folder, name in self._pairs:
+            text = text.replace(folder, name)
+        return text
+
+    def unfold(self, text: str) -> str:
+        """Replace names by folders."""
+        if "«" not in text:
+            return text
+        for name, folder in self.folders.items():
+            text = text.replace(f"«{name}»", folder).replace(f"«{name}%»", quote(folder))
+            text = text.replace(f"«{name}%%»", quote(folder).replace("%", "%25"))
+        return text
+
+
+def each_text(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain JSON
+    """Return plain JSON data with ``change`` applied to every text, also to the names of fields."""
+    match value:
+        case str():
+            return change(value)
+        case list() | tuple():
+            return [each_text(one, change) for one in value]
+        case dict():
+            return {change(name): each_text(one, change) for name, one in value.items()}
+        case _:
+            return value
+
+
+def packed(data: bytes) -> str:
+    """Return bytes as text: UTF-8 unchanged, other bytes in base64."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return _BYTES + base64.b64encode(data).decode()
+    return _BYTES + base64.b64encode(data).decode() if text.startswith(_BYTES) else text
+
+
+def unpacked(text: str) -> bytes:
+    """Return the bytes of ``packed``."""
+    if text.startswith(_BYTES):
+        return base64.b64decode(text.removeprefix(_BYTES))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def plain(body: bytes) -> Any:  # noqa: ANN401 - JSON comes in here
+    """Return a message as JSON data, or as text if it is not JSON."""
+    try:
+        return parsed(body)
+    except ValueError:
+        return packed(body)
+
+
+def bytes_of(value: Any) -> bytes:  # noqa: ANN401 - plain JSON
+    """Return the canonical bytes of JSON data: fields in order, no blanks."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def drawn(seed: str, purpose: str, number: int, n_bytes: int) -> bytes:
+    """Return the bytes of the random id with this number, for a purpose."""
+    words = f"{seed}\0{purpose}\0{number}".encode()
+    return hashlib.blake2b(words, digest_size=n_bytes).digest()
+
+
+def line_of(entry: TapeStart | TapeEvent) -> bytes:
+    """Return a line of a cassette."""
+    return msgspec.json.encode(entry) + b"\n"
+
+
+def read_cassette(path: Path) -> Cassette:
+    """Read a cassette, which may be compressed (``.xz``).
+
+    Raises:
+        WrongCassette: The file cannot be read, or is not a cassette of this format.
+    """
+    try:
+        data = read_bytes_private(path, follow_link=True, limit_b=MOST_B)
+        if path.suffix == ".xz":
+            data = lzma.LZMADecompressor().decompress(data, MOST_B)
+    except OSError as error:
+        raise WrongCassette(f"{path} cannot be read ({error.strerror})") from error
+    except lzma.LZMAError as error:
+        raise WrongCassette(f"{path} is not a whole .xz file ({error})") from error
+    first, _, rest = data.partition(b"\n")
+    try:
+        start = msgspec.json.decode(first, type=TapeStart)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise WrongCassette(f"{path} is not a cassette of `indwell record` ({error})") from error
+    if start.cassette != FORMAT:
+        raise WrongCassette(
+            f"{path} has format {start.cassette}, and Indwell {start.indwell} recorded it; this "
+            f"Indwell reads format {FORMAT}: replay it with that version"
+        )
+    events = []
+    for line in rest.splitlines():
+        try:
+            events.append(msgspec.json.decode(line, type=TapeEvent))
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            break  # the recording was killed; the events before are whole
+    return Cassette(start, events)

@@ -1,0 +1,140 @@
+"""The edges of a session: clock, random ids, programs, HTTP, and the files that are read.
+
+Each of these calls goes to the real world. ``indwell record`` installs other edges that also keep
+the answers, and ``indwell replay-cassette`` installs edges that give the kept answers back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Whether the present task is already inside a program call, so that inner calls are not kept.
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+class Edges:
+    """The real world.
+
+    Attributes:
+        is_taped: Whether the answers are kept or given back, so that calls must be described.
+    """
+
+    is_taped = False
+
+    def now(self) -> datetime:
+        """Return the present time, with the time zone UTC."""
+        return datetime.now(UTC)
+
+    def random_bytes(self, purpose: str, n_bytes: int) -> bytes:
+        """Return random bytes for an id; ``purpose`` says what the id names."""
+        del purpose
+        return os.urandom(n_bytes)
+
+    def value(self, kind: str, compute: Callable[[], str], *, is_fixed: bool = False) -> str:
+        """Return a text about this machine, such as the folder in which a command ended.
+
+        Args:
+            kind: What the text tells.
+            compute: Returns the text.
+            is_fixed: Whether the text stays the same as long as the process runs.
+        """
+        del kind, is_fixed
+        return compute()
+
+    async def program(
+        self,
+        words: object,
+        on_chunk: Callable[[bytes], Any] | None,
+        run: Callable[[Callable[[bytes], Any] | None], Awaitable[T]],
+    ) -> T:
+        """Run a program; ``run`` starts it and takes the function that gets its output."""
+        del words
+        return await run(on_chunk)
+
+    def transport(self, make: Callable[[], Any]) -> Any | None:  # noqa: ANN401 - a type of httpx2
+        """Return the transport of an HTTP client, or None for the client's own."""
+        del make
+        return None
+
+    def read(self, path: Path, data: bytes) -> None:
+        """Hear that the content of a file was read."""
+
+    def writes(self, path: Path, data: bytes) -> None:
+        """Hear that Indwell itself is about to write a file."""
+
+    def heard(self, body: bytes) -> None:
+        """Hear a message of the editor, just before it is handled."""
+
+    def said(self, body: bytes) -> None:
+        """Hear a message to the editor."""
+
+    def unrecorded(self, what: str) -> None:
+        """Hear that something was used that cannot be replayed."""
+
+
+_REAL = Edges()
+_installed = [_REAL]
+
+
+def current() -> Edges:
+    """Return the edges in force."""
+    return _installed[-1]
+
+
+@contextlib.contextmanager
+def installed(edges: Edges) -> Iterator[None]:
+    """Use other edges, for the whole process, until the context ends."""
+    _installed.append(edges)
+    try:
+        yield
+    finally:
+        _installed.remove(edges)
+
+
+def now() -> datetime:
+    """Return the present time, with the time zone UTC."""
+    return current().now()
+
+
+def random_hex(purpose: str, n_bytes: int) -> str:
+    """Return a random hexadecimal text for an id; ``purpose`` says what the id names."""
+    return current().random_bytes(purpose, n_bytes).hex()
+
+
+def program_edge(run: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Let the edges see each call of a function that runs a program.
+
+    The function takes the program as its first argument, and ``on_chunk``. A call within another
+    call, and a program that talks with Indwell, are left to the outer call.
+    """
+
+    @functools.wraps(run)
+    async def at_edge(*args: P.args, **kwargs: P.kwargs) -> T:
+        edges = current()
+        stdin = kwargs.get("stdin", b"")
+        if not edges.is_taped or _inside.get() or not isinstance(stdin, bytes):
+            return await run(*args, **kwargs)
+        if kwargs.get("stop") is not None:
+            edges.unrecorded("a background command")
+            return await run(*args, **kwargs)
+
+        async def inner(on_chunk: Callable[[bytes], Any] | None) -> T:
+            token = _inside.set(True)
+            try:
+                return await run(*args, **{**kwargs, "on_chunk": on_chunk})  # type: ignore[arg-type]
+            finally:
+                _inside.reset(token)
+
+        return await edges.program(args[0], kwargs.get("on_chunk"), inner)  # type: ignore[arg-type]
+
+    return at_edge

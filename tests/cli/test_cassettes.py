@@ -1,0 +1,191 @@
+"""Recorded sessions of real editors replay with the same output; differences are found and told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from indwell.cli.cassette.compare import DigestNames, difference, overtaken
+from indwell.cli.cassette.player import replay
+from indwell.cli.cassette.recorder import Recorder
+from indwell.cli.cassette.tape import (
+    Cassette,
+    Places,
+    TapeEvent,
+    WrongCassette,
+    packed,
+    read_cassette,
+    unpacked,
+)
+from indwell.lsp.wire.base_protocol import framed
+from indwell.secrets import Hider
+from support.editing import Home
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="replays need time.tzset")
+
+CASSETTES = Path(__file__).parent / "cassettes"
+NAMES = sorted(path.name for path in CASSETTES.glob("*.xz"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_server_sends_an_editor_what_it_sent_in_the_recording(name: str) -> None:
+    outcome = replay(read_cassette(CASSETTES / name))
+    assert outcome.code == 0, outcome.words
+
+
+def changed(cassette: Cassette, change: dict[int, TapeEvent]) -> Cassette:
+    events = [change.get(number, one) for number, one in enumerate(cassette.events)]
+    return Cassette(cassette.start, events)
+
+
+def at(cassette: Cassette, method: str) -> int:
+    """Return the number of the first message with this method."""
+    return next(
+        number
+        for number, one in enumerate(cassette.events)
+        if isinstance(one.body, dict) and one.body.get("method") == method
+    )
+
+
+def test_a_different_message_is_named_with_its_place() -> None:
+    cassette = read_cassette(CASSETTES / NAMES[0])
+    number = at(cassette, "textDocument/publishDiagnostics")
+    body = json.loads(json.dumps(cassette.events[number].body))
+    body["params"]["diagnostics"] = []
+    event = msgspec.structs.replace(cassette.events[number], body=body)
+    outcome = replay(changed(cassette, {number: event}), silence_s=3.0)
+    assert outcome.code == 1
+    assert "the notification textDocument/publishDiagnostics about" in outcome.words
+    assert "differs at params.diagnostics[0]" in outcome.words
+
+
+def unused(name: str) -> Cassette:
+    cassette = read_cassette(CASSETTES / NAMES[0])
+    return Cassette(cassette.start, [TapeEvent("unrecorded", name=name), *cassette.events])
+
+
+def test_a_recording_with_an_edge_that_is_not_recorded_is_refused() -> None:
+    outcome = replay(unused("a background command"))
+    assert (outcome.code, outcome.n_inputs) == (2, 0)
+    assert outcome.words.endswith("what is not recorded: a background command")
+
+
+@pytest.mark.parametrize("data", [b"", b"{}\n", b'{"cassette":99}\n', b"\x00\xff"])
+def test_another_file_is_not_taken_for_a_recording(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(WrongCassette):
+        read_cassette(path)
+
+
+def test_folders_have_names_in_a_recording_also_in_addresses() -> None:
+    places = Places({"home": "/home/zoë", "root0": "/srv/code"})
+    texts = ("/home/zoë/a", "file:///home/zo%C3%AB/a", "file%3A/home/zo%25C3%25AB/a", "/srv/code/b")
+    folded = [places.fold(one) for one in texts]
+    assert folded == ["«home»/a", "file://«home%»/a", "file%3A«home%%»/a", "«root0»/b"]
+    assert [places.unfold(one) for one in folded] == list(texts)
+
+
+@pytest.mark.parametrize("data", [b"", b"text \xc3\xa9", b"\xff\x00", b"base64:x"])
+def test_bytes_survive_a_recording(data: bytes) -> None:
+    assert unpacked(packed(data)) == data
+
+
+def recorder(kept: list[TapeEvent], root: Path) -> Recorder:
+    hide = Hider(own=("hunter2-canary-key",)).hide
+    return Recorder(kept.append, Places({"home": str(root)}), hide, [root], datetime.now(UTC))
+
+
+def test_a_key_is_hidden_in_every_part_of_a_recording(tmp_path: Path) -> None:
+    kept: list[TapeEvent] = []
+    tape = recorder(kept, tmp_path)
+    tape.heard(b'{"method":"x","params":{"hunter2-canary-key":["a hunter2-canary-key b"]}}')
+    tape.said(b'{"result":"hunter2-canary-key"}')
+    tape.value("folder", lambda: "hunter2-canary-key")
+    (tmp_path / "new.txt").write_bytes(b"hunter2-canary-key")
+    tape.heard(b'{"method":"y"}')
+    assert "canary" not in str(kept)
+    assert [one.kind for one in kept] == ["in", "out", "value", "disk", "in"]
+    assert tape.n_hidden == 5
+
+
+def test_a_change_of_a_file_by_others_is_recorded_and_indwells_own_is_not(tmp_path: Path) -> None:
+    kept: list[TapeEvent] = []
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one")
+    tape = recorder(kept, tmp_path)
+    tape.writes(path, b"two!")
+    path.write_bytes(b"two!")
+    tape.heard(b'{"method":"x"}')
+    path.write_bytes(b"three")
+    tape.heard(b'{"method":"x"}')
+    disks = [(one.name, one.body) for one in kept if one.kind == "disk"]
+    assert disks == [("«home»/a.txt", "three")]
+
+
+def message(kind: Any, **body: Any) -> TapeEvent:
+    return TapeEvent(kind, body=body)
+
+
+def test_an_answer_after_a_later_message_counts_as_overtaken() -> None:
+    events: Sequence[TapeEvent] = [
+        message("in", id=1, method="a"),
+        message("out", id=1, result=1),
+        message("in", id=2, method="a"),
+        message("in", method="b"),
+        message("out", id=2, result=1),
+    ]
+    assert overtaken(events) == {id(events[4])}
+
+
+def test_a_digest_must_always_have_the_same_partner() -> None:
+    names = DigestNames()
+    old, new = "6b60fc7016a9", "c19bd89df82e"
+    assert names.are_same(message("out", result=old), message("out", result=new))
+    assert names.now(f"x {old}") == f"x {new}"
+    assert names.are_same(message("out", result=[old]), message("out", result=[new]))
+    assert not names.are_same(message("out", result=old), message("out", result=old))
+
+
+def test_a_difference_of_texts_is_shown_by_lines() -> None:
+    words = difference(message("out", result="a\nb\nc"), message("out", result="a\nx\nc"))
+    assert words == "differs at result:\n--- recorded\n+++ now\n@@ -1,3 +1,3 @@\n a\n-b\n+x\n c"
+
+
+def test_a_recorded_server_replays_from_the_command_line(tmp_path: Path) -> None:
+    home, path = Home(tmp_path), tmp_path / "session.jsonl"
+    root = {"uri": home.workspace.as_uri(), "name": "w"}
+    messages: list[dict[str, Any]] = [
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {"capabilities": {}, "workspaceFolders": [root]},
+        },
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "indwell/changes", "params": {}},
+        {"id": 3, "method": "nothing/such", "params": {}},
+        {"id": 4, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    sent = b"".join(framed(json.dumps({"jsonrpc": "2.0", **one}).encode()) for one in messages)
+    command = [sys.executable, "-m", "indwell"]
+    recorded = subprocess.run(
+        [*command, "record", "--scripted", "--to", str(path)],
+        input=sent,
+        capture_output=True,
+        env=home.environment(),
+        cwd=home.workspace,
+        check=False,
+    )
+    assert (recorded.returncode, b"indwell: recorded" in recorded.stderr) == (0, True), recorded
+    assert b'"id":3' in recorded.stdout
+    outcome = replay(read_cassette(path))
+    assert (outcome.code, outcome.n_inputs) == (0, 5), outcome.words
