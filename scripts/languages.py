@@ -37,7 +37,10 @@ SHOWN = ERRORS | {
 SILENT = {"batch", "context", "evaluation", "files", "navigation", "prompt", "replay", "tools"}
 # Sentences with a clause that no single string of the source contains.
 COMPOSED = {
-    "Run a command in the background, in {folder}?",
+    "show program's version number and exit",  # of argparse, as the next two
+    "show this help message and exit",
+    "positional arguments",
+    "Run a command in the background, in {place}?",
     "You are asked again when one comes.",
     "1 change in {words}",
     "1 change stays pending ({words})",
@@ -50,6 +53,9 @@ COMPOSED = {
     "1 prompt still waits",
     "{number} prompts still wait",
     "{number} changes to review in all",
+    "nothing is stored for {endpoint}",
+    "there are no sessions on this machine",
+    "there are no sessions for {folder}; `--all` shows other folders'",
     "{host} accepts no more requests now and asks to wait {time}; try again then",
     "{host} accepts no more requests now and asks to wait {time}; try again then: {text}",
 }

@@ -8,9 +8,9 @@ different languages. Without a translation, the English sentence is shown.
 
 A key of a catalogue is a sentence with named placeholders, such as ``Change {path}?``. The text at
 a placeholder is shown as it is. If the name begins with ``words``, the text is a sentence of
-Indwell and is translated, too. If the name begins with ``number``, only a number fits. The source
-writes such a sentence as an f-string; ``scripts/languages.py`` checks that the source still
-contains the words of each key.
+Indwell and is translated, too. If the name begins with ``number``, only a number fits; a name such
+as ``path`` does not fit half a sentence. The source writes such a sentence as an f-string, and
+``scripts/languages.py`` checks that the source still contains the words of each key.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ DEPTH = 4  # the limit of sentences within sentences
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _START = 2
 _INNER, _NUMBER = "words", "number"
+_NAMES = {
+    "address", "command", "device", "endpoint", "folder", "host", "id", "model", "name", "path",
+    "program", "server", "tool", "where",
+}  # fmt: skip
+_QUOTES = ("'", '"', "`", "“", "/")
+MOST_SPACES = 2
 _NUMBERS = re.compile(r"[\d,.]+")
 # Sentences that one line contains side by side, from the outermost separator to the innermost.
 _SEPARATORS = (" · ", "; ")
@@ -147,26 +153,29 @@ class _Catalogue:
         return self._parts(text, depth) if found is None else found
 
     def _parts(self, text: str, depth: int) -> str:
-        """Translate the parts of a text: before and in brackets, between separators, after a colon.
+        """Translate the parts of a text: between separators, before and in brackets, after a colon.
 
         The function knows no sentence for the whole text.
         """
+        name, colon, rest = text.partition(": ")
+        if colon and (whole := self._sentence(rest, depth)) is not None:
+            return f"{name}: {whole}"
+        for separator in _SEPARATORS:
+            parts = _outside_brackets(text, separator)
+            if len(parts) > 1:
+                return separator.join(self.of(one, depth) for one in parts)
         if (start := _bracket(text)) > 0:
             before, within = self.of(text[:start], depth), self.of(text[start + 2 : -1], depth)
             return f"{before} ({within})"
-        for separator in _SEPARATORS:
-            if separator in text:
-                return separator.join(self.of(one, depth) for one in text.split(separator))
-        name, colon, rest = text.partition(": ")
         if colon:
             return f"{name}: {self.of(rest, depth - 1)}"
         # A list of names is data; only known parts and figures make a list of sentences.
-        parts = [
+        found = [
             self._sentence(one, depth) if any(map(str.isalpha, one)) else one
             for one in text.split(", ")
         ]
-        known = [one for one in parts if one is not None]
-        return ", ".join(known) if len(known) == len(parts) else text
+        known = [one for one in found if one is not None]
+        return ", ".join(known) if len(known) == len(found) else text
 
     def _sentence(self, text: str, depth: int) -> str | None:
         """Return the translation of exactly one sentence, or None."""
@@ -192,7 +201,20 @@ class _Catalogue:
 
 def _may_be(name: str, value: str) -> bool:
     """Return whether a text can stand at a placeholder with this name."""
+    if name in _NAMES:  # a part of a sentence is no name, unless it is quoted
+        return value.startswith(_QUOTES) or value.count(" ") <= MOST_SPACES
     return not name.startswith(_NUMBER) or _NUMBERS.fullmatch(value) is not None
+
+
+def _outside_brackets(text: str, separator: str) -> list[str]:
+    """Split a text at a separator, but not within brackets; as of a reason in them."""
+    parts: list[str] = []
+    for one in text.split(separator):
+        if parts and parts[-1].count("(") > parts[-1].count(")"):
+            parts[-1] += f"{separator}{one}"
+        else:
+            parts.append(one)
+    return parts
 
 
 def _bracket(text: str) -> int:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from indwell.agent.core import events
-from indwell.lsp.editor.event_words import in_words
+from indwell.service.event_words import in_words
 from indwell.words import ENGLISH, words_for
 from support.editing import Home, bash, editing, mend, results
 from support.fake_editor.buffer import lines_range
@@ -16,7 +16,7 @@ COMMAND = "rm -f gone; echo ran"  # a deleting command needs a question, with an
     ("locale", "titles"),
     [
         ("de", ["Beheben", "Erklären", "Dokumentieren"]),
-        ("zh-cn", ["修复此问题", "解释此代码", "为此代码写文档"]),
+        ("zh-cn", ["修复", "解释此代码", "为此代码写文档"]),
         ("fr", ["Fix this", "Explain this", "Document this"]),
         (None, ["Fix this", "Explain this", "Document this"]),
     ],

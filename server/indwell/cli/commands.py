@@ -15,6 +15,7 @@ from indwell.cli.mcp.grammar import split_program
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import NEWEST, Format, limits_of
 from indwell.compatibility import current_options
+from indwell.cli.terminal.telling import tell, tell_help, told
 from indwell.context.untrusted_text import visible
 from indwell.errors import NobodyThere, UserError, WrongArgument
 from indwell.own_path import own_path
@@ -25,6 +26,7 @@ Options = TypeVar("Options", bound=msgspec.Struct)
 def _parsed(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, argparse.ArgumentParser]:
     """Return the options and the command's parser; wrong arguments exit with code 2."""
     whole = make_parser()
+    tell_help(whole)
     given, program = split_program(sys.argv[1:] if arguments is None else arguments)
     given, warnings = current_options(given)
     for warning in warnings:
@@ -54,10 +56,10 @@ def run_command(arguments: Sequence[str] | None) -> int:
     try:
         return _run_parsed(options, parser)
     except WrongArgument as error:
-        print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
+        print(visible(f"{parser.prog}: {told(str(error))}"), file=sys.stderr)
         return 2
     except UserError as error:
-        print(str(error), file=sys.stderr)
+        tell(str(error), file=sys.stderr)
         return 1
 
 
@@ -270,7 +272,7 @@ def _safety(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
 
         return permissions(options)
     except UserError as error:  # no usage message is printed, because the arguments are well formed
-        print(visible(f"{parser.prog}: {error}"), file=sys.stderr)
+        print(visible(f"{parser.prog}: {told(str(error))}"), file=sys.stderr)
         return 2
 
 
@@ -281,7 +283,7 @@ def _replay(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int
     try:
         return replay(wish_of(options))
     except NobodyThere as error:
-        print(str(error), file=sys.stderr)
+        tell(str(error), file=sys.stderr)
         return 1
     except UserError as error:
         parser.error(str(error))

@@ -15,6 +15,7 @@ from rich.text import Text
 from indwell.cli import code_of_stop
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell, told
 from indwell.context.untrusted_text import visible
 from indwell.errors import IndwellError, UserError, WrongArgument
 from indwell.providers.catalogue import CATALOGUE, row_of, title_of
@@ -177,7 +178,7 @@ def ask_key(enter_means: str) -> Secret | None:
         try:
             return checked_key(typed)
         except UserError as error:
-            print(str(error))
+            tell(str(error))
 
 
 def checked_key(text: str) -> Secret:
@@ -220,11 +221,11 @@ def is_no_chat(name: str) -> bool:
 
 def say(console: Console, text: str) -> None:
     """Print a line unchanged, but without control characters for the terminal."""
-    console.print(visible(text), markup=False, highlight=False, soft_wrap=True)
+    console.print(visible(told(text)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _typed(console: Console, prompt: str) -> str:
-    console.print(prompt, end="", markup=False)
+    console.print(told(prompt), end="", markup=False)
     return input().strip()
 
 
@@ -488,7 +489,7 @@ def logout(wanted: str | None, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json_line({"forgotten": gone}) + "\n")
     elif gone:
-        print("forgotten: " + ", ".join(gone))
+        tell("forgotten: " + ", ".join(gone))
     else:
-        print("nothing is stored" + ("" if wanted is None else f" for {origins[0]}"))
+        tell("nothing is stored" + ("" if wanted is None else f" for {origins[0]}"))
     return 0 if gone or wanted is None else 1

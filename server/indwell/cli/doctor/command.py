@@ -44,6 +44,7 @@ from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import told
 from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.context.untrusted_text import visible
@@ -170,11 +171,11 @@ def _show(findings: Findings) -> None:
     marks = MARKS if console.encoding.lower().startswith("utf") else PLAIN_MARKS
     arrow = "→" if marks is MARKS else "->"
     for one in findings:
-        line = visible(f"{marks[one.state]} {one.name}: {one.sentence}")
+        line = visible(f"{marks[one.state]} {told(one.name)}: {told(one.sentence)}")
         console.print(line, markup=False, soft_wrap=True)
         if one.fix:
-            console.print(visible(f"    {arrow} {one.fix}"), markup=False, soft_wrap=True)
-    console.print(_sum(findings), markup=False, soft_wrap=True)
+            console.print(visible(f"    {arrow} {told(one.fix)}"), markup=False, soft_wrap=True)
+    console.print(told(_sum(findings)), markup=False, soft_wrap=True)
 
 
 def _sum(findings: tuple[DoctorFinding, ...]) -> str:

@@ -23,6 +23,7 @@ from indwell.cli.doctor.check import Findings
 from indwell.cli.serve import diary
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import visible
 from indwell.errors import NewerVersion, SessionError, SettingsError, UserError
 from indwell.files.append_log import pieces_of
@@ -192,10 +193,10 @@ def write_report(text: str, path: str, *, is_sure: bool) -> int:
         return 0
     if not is_sure:
         if not is_typed():
-            print(f"nothing was written; to write this to {path}, add --yes", file=sys.stderr)
+            tell(f"nothing was written; to write this to {path}, add --yes", file=sys.stderr)
             return 2
         if code := yes_or_no(f"Write this report to {path}?"):
-            print("nothing was written")
+            tell("nothing was written")
             return code
     try:
         write_private(Path(path), text.encode("utf-8", "replace"))
@@ -205,7 +206,7 @@ def write_report(text: str, path: str, *, is_sure: bool) -> int:
         raise UserError(
             f"{path} cannot be written ({error.strerror}); name another file"
         ) from error
-    print(f"the report is in {path}", file=sys.stderr)
+    tell(f"the report is in {path}", file=sys.stderr)
     return 0
 
 

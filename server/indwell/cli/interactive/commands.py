@@ -244,7 +244,7 @@ class SlashCommands:
                 if not plan.text:
                     raise UserError("there is no plan; ask for one in mode `plan` (`/mode plan`)")
                 self._view.say(f"plan ({plan.state})", "bold")
-                self._view.say(plan.text)
+                self._view.show(plan.text)
             case "approve":
                 await plans.approve(None, None, self._talk.begin_turn)
             case "reject":

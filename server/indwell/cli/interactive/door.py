@@ -9,6 +9,7 @@ from indwell.agent.core.events import Event, Notice
 from indwell.agent.features.questions import Answer, UserQuestion
 from indwell.cli.interactive.desk import Desk
 from indwell.cli.terminal.front_door import TerminalDoor, TerminalPerson
+from indwell.cli.terminal.telling import told
 from indwell.context.untrusted_text import visible
 from indwell.policy.approvals import Question, Reply
 
@@ -39,17 +40,19 @@ class InteractivePerson(TerminalPerson):
         """Let the user choose a title by its number; return None if there is no choice."""
         async with self._turn, self._desk.asking():
             say = self._desk.console.print
-            say(visible(question), markup=False, emoji=False, highlight=False)
+            say(visible(told(question)), markup=False, emoji=False, highlight=False)
             for number, title in enumerate(titles, 1):
-                line = f"  {number}  {visible(title)}"
+                line = f"  {number}  {visible(told(title))}"
                 say(line, markup=False, emoji=False, highlight=False)
-            while (typed := await self._desk.typed("A number (Enter: none): ")) is not None:
+            while (
+                typed := await self._desk.typed(f"{told('A number (Enter: none)')}: ")
+            ) is not None:
                 word = typed.strip()
                 if not word:
                     return None
                 if word.isdecimal() and 1 <= int(word) <= len(titles):
                     return titles[int(word) - 1]
-                say("Type one of the numbers, or press Enter.", style="yellow")
+                say(told("Type one of the numbers, or press Enter."), style="yellow")
             return None
 
 
@@ -90,7 +93,7 @@ class InteractiveDoor(TerminalDoor):
         """Let the user type a line."""
         del placeholder, timeout_s
         async with self._desk.asking():
-            return await self._desk.typed(f"{visible(prompt)}: ")
+            return await self._desk.typed(f"{visible(told(prompt))}: ")
 
     def model_hint(self, others: Sequence[str]) -> str:
         """Name the command for another model."""

@@ -9,6 +9,7 @@ from indwell.agent.core import events
 from indwell.agent.core.events import to_review_words
 from indwell.cli.interactive.desk import Desk
 from indwell.cli.terminal.output import TerminalView
+from indwell.cli.terminal.telling import told
 from indwell.context.untrusted_text import short_line, visible
 from indwell.lazy_pattern import lazy_pattern
 
@@ -99,7 +100,7 @@ class InteractiveView:
             case events.PlanChanged(state="proposed", text=text):
                 self.end_text()
                 self.say("The plan:", "bold")
-                self.say(f"{text}\n")  # as written, because Markdown can hide a step from the user
+                self.show(f"{text}\n")  # as written, because Markdown can hide a step from the user
                 self.say(
                     "/plan approve carries it out, /plan reject drops it; other words change it",
                     "dim",
@@ -128,10 +129,14 @@ class InteractiveView:
     def words(self, text: str) -> None:
         """Show the user's own words."""
         for number, line in enumerate(visible(text).split("\n")):
-            self.say(f"{'>' if number == 0 else ' '} {line}", "bold")
+            self.show(f"{'>' if number == 0 else ' '} {line}", "bold")
 
     def say(self, words: str, style: str = "") -> None:
-        """Show a sentence of Indwell."""
+        """Show a sentence of Indwell, in the language of the terminal."""
+        self.show(told(words), style)
+
+    def show(self, words: str, style: str = "") -> None:
+        """Show a text of the user or the model."""
         text = escape(visible(words))
         self._desk.console.print(
             f"[{style}]{text}[/]" if style else text, emoji=False, highlight=False

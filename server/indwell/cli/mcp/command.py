@@ -11,6 +11,7 @@ import msgspec
 from indwell.cli.mcp.connecting import book_here, login, test
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer
@@ -75,10 +76,10 @@ def _list(*, as_json: bool) -> int:
         return 0
     for one in rows:
         loose = "" if one.confined or one.kind == "http" else ", outside of the sandbox"
-        print(f"{one.name}: {STANDINGS[one.state]} ({one_line(one.source)}{loose})")
+        tell(f"{one.name}: {STANDINGS[one.state]} ({one_line(one.source)}{loose})")
         print(f"  {one_line(one.runs)}")
     if not rows:
-        print("there are no MCP servers here; add one with `indwell mcp add`")
+        tell("there are no MCP servers here; add one with `indwell mcp add`")
     _tell_problems(found)
     return 0
 
@@ -98,7 +99,7 @@ def _row(server: KnownServer) -> ServerRow:
 
 def _tell_problems(found: WorkspaceServers) -> None:
     for problem in found.problems:
-        print(visible(problem), file=sys.stderr)
+        tell(visible(problem), file=sys.stderr)
 
 
 def _add(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -128,8 +129,8 @@ def _add(options: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if options.json:
         print(json_line({"added": options.name, "file": str(user_file())}))
         return 0
-    print(f"added {options.name!r} to {one_line(str(user_file()))}")
-    print(f"try it: indwell mcp test {options.name}")
+    tell(f"added {options.name!r} to {one_line(str(user_file()))}")
+    tell(f"try it: indwell mcp test {options.name}")
     return 0
 
 
@@ -145,7 +146,7 @@ def _remove(options: argparse.Namespace) -> int:
     if options.json:
         print(json_line({"removed": options.name}))
         return 0
-    print(f"removed {options.name!r} from {one_line(str(user_file()))}")
+    tell(f"removed {options.name!r} from {one_line(str(user_file()))}")
     return 0
 
 
@@ -156,9 +157,9 @@ def _approve(options: argparse.Namespace) -> int:
         raise UserError(why_unasked(server))
     approved = bool(options.yes)
     if not (options.yes or options.no):
-        print(visible(question_about(server)))
+        tell(visible(question_about(server)))
         if options.json or not is_typed():
-            print("to use it, add --yes; to refuse it, add --no", file=sys.stderr)
+            tell("to use it, add --yes; to refuse it, add --no", file=sys.stderr)
             return 2
         code = yes_or_no("Use it?")
         if code not in {0, 1}:
@@ -169,5 +170,5 @@ def _approve(options: argparse.Namespace) -> int:
     if options.json:
         print(json_line(_row(after)))
     else:
-        print(f"{after.name}: {STANDINGS[after.standing]}")
+        tell(f"{after.name}: {STANDINGS[after.standing]}")
     return 0

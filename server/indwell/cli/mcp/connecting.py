@@ -15,6 +15,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, typed_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import one_line, short_line
 from indwell.errors import UserError
 from indwell.mcp.definition import HttpServer, ServerDefinition
@@ -109,7 +110,7 @@ async def _tested(definition: ServerDefinition, around: Surrounding, *, as_json:
         }
         print(json_line({"name": definition.name, "version": version, **offers}))
         return 0
-    print(f"{definition.name} works: {one_line(version)}")
+    tell(f"{definition.name} works: {one_line(version)}")
     for one in tools:
         _offer("tool", one.name, one.description)
     for found in resources:
@@ -157,7 +158,7 @@ def login(options: argparse.Namespace) -> int:
     async def show(address: str) -> None:
         opens = not options.paste and _opens_browser(os.environ)
         how = "your browser opens this address" if opens else "open this address in your browser"
-        print(f"{how}; log in there:", file=sys.stderr)
+        tell(f"{how}; log in there:", file=sys.stderr)
         print(one_line(address), file=sys.stderr, flush=True)
         if opens:
             await asyncio.to_thread(webbrowser.open, address)
@@ -192,5 +193,5 @@ def _tell(options: argparse.Namespace, words: str, *, done: bool, state: str) ->
     if options.json:
         print(json_line({"name": options.name, "login": state}))
     else:
-        print(words)
+        tell(words)
     return 0 if done else 1

@@ -15,6 +15,7 @@ from indwell.cli.review.session import TerminalReview, TerminalScreen, Verdict
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import visible
 from indwell.errors import SessionError, ToolError, UserError
 from indwell.files.listing import exists
@@ -135,7 +136,7 @@ def review(wish: ReviewOptions) -> int:
     except WrongLine:
         raise
     except (UserError, ToolError) as error:
-        print(visible(str(error)), file=sys.stderr)
+        tell(visible(str(error)), file=sys.stderr)
         return 1
 
 
@@ -161,7 +162,7 @@ async def _reviewed(
         return any(store.is_open(one) for one in dict.fromkeys(newest))
 
     for notice in ledger.take_notices():
-        print(visible(notice), file=sys.stderr)
+        tell(visible(notice), file=sys.stderr)
     looked = await look(ledger, workspace, wanted, is_edited=is_edited)
     screen = TerminalScreen(Console(highlight=False), workspace.roots)
     doing = TerminalReview(ledger, workspace, wanted, is_edited, screen)
@@ -174,7 +175,7 @@ async def _reviewed(
         return await doing.print_diff(looked)
     doing.tell_aside(looked)
     if not looked.hunks:
-        print("nothing is pending" if not looked.unsaved else "nothing else is pending")
+        tell("nothing is pending" if not looked.unsaved else "nothing else is pending")
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         screen.listed(looked.hunks)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from indwell.cli.review.files import UNSAVED, FileLook, WantedFiles, look
 from indwell.cli.terminal.stdin import YES_OR_NO, TypedLine, chosen, typed_line
+from indwell.cli.terminal.telling import told
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError
 from indwell.review.hunk import Hunk
@@ -355,7 +356,7 @@ class TerminalScreen:
 
     def say(self, words: str, style: str = "") -> None:
         """Print sentences to the terminal."""
-        self._print(Text(visible(words), style=style))
+        self._print(Text(visible(told(words)), style=style))
 
     def warn(self, words: str) -> None:
         """Print a warning to the terminal."""

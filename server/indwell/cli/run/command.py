@@ -27,6 +27,7 @@ from indwell.cli.run.session import LeanModels, carrying_out, rewound, session_o
 from indwell.cli.terminal.front_door import AllowingApprover, TerminalDoor, TerminalPerson
 from indwell.cli.terminal.interruptible_work import stopping, wait_for
 from indwell.cli.terminal.stdin import WrongInput, begun, stdin_prompts, stdin_text
+from indwell.cli.terminal.telling import tell
 from indwell.context.attachments import PastedText, Selection
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError, WrongArgument
@@ -103,7 +104,7 @@ def run(wish: RunOptions) -> int:
     try:
         view = view_of(wish)
     except UnusableFile as error:
-        print(visible(str(error)), file=sys.stderr)
+        tell(visible(str(error)), file=sys.stderr)
         return USAGE
     if refused := _refused(wish):
         view(_failed(refused, ""))
@@ -301,7 +302,7 @@ def _sweep(settings: Settings, session: str) -> None:
     """Delete old sessions, as the server does, and report the deleted sessions."""
     state = state_folder(os.environ)
     if sweep_now(state, settings, session) is not None:
-        print(gone_words(take_untold(state)), file=sys.stderr)
+        tell(gone_words(take_untold(state)), file=sys.stderr)
 
 
 async def _what_runs_here() -> str:

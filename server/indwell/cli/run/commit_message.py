@@ -12,6 +12,7 @@ from indwell.cli.run.session import LeanModels
 from indwell.cli.terminal.front_door import TerminalDoor, TerminalPerson
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.sandbox.environment import own_environment
 from indwell.wiring.commit_message import CommitMessage
 from indwell.wiring.service import Composition
@@ -36,7 +37,7 @@ def commit_message(wish: CommitOptions) -> int:
         return 0
     print(made.text)
     if not made.is_staged:
-        print("nothing is staged, so this is about the changes of the tree", file=sys.stderr)
+        tell("nothing is staged, so this is about the changes of the tree", file=sys.stderr)
     return 0
 
 

@@ -18,6 +18,7 @@ from indwell.cli.run.grammar import NEWEST, RunOptions
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.front_door import TerminalDoor, TerminalPerson
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import visible
 from indwell.errors import SessionError
 from indwell.review.ledger import ReviewLedger
@@ -86,18 +87,16 @@ def tell_rewound(session: str, made: Rewind, *, as_json: bool, files: bool = Fal
         return
     tell_notices(made.notices)
     where = f"the end of turn {made.turn}" if made.turn else "its beginning"
-    print(
-        f"rewound to {where}" + ("" if files else "; files are unchanged (--files restores them)")
-    )
+    tell(f"rewound to {where}" + ("" if files else "; files are unchanged (--files restores them)"))
     if made.draft:
-        print(f"your next prompt was: {visible(made.draft)}")
-    print(f'resume it: `indwell run --resume {session} "…"`')
+        tell(f"your next prompt was: {visible(made.draft)}")
+    tell(f'resume it: `indwell run --resume {session} "…"`')
 
 
 def tell_notices(notices: Sequence[str]) -> None:
     """Print notices for the user on stderr."""
     for notice in notices:
-        print(visible(notice), file=sys.stderr)
+        tell(visible(notice), file=sys.stderr)
 
 
 GO_ON = "Go on where you stopped."

@@ -20,6 +20,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.secrets import SecretPlaces
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import folded, one_line, visible
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
 from indwell.files.append_log import pieces_of
@@ -60,12 +61,12 @@ def permissions(options: argparse.Namespace) -> int:
     folder = Path.cwd()
     book = rules_of_folder(folder)
     if book.problem:
-        print(visible(book.problem), file=sys.stderr)
+        tell(visible(book.problem), file=sys.stderr)
         return 1
     try:
         revoked = _revoke(options, book) if options.action == "revoke" else 0
     except SettingsError as error:
-        print(visible(str(error)), file=sys.stderr)
+        tell(visible(str(error)), file=sys.stderr)
         return 1
     _tell(PermissionsOutput(str(folder), book.always, revoked), as_json=options.json)
     return 0
@@ -100,11 +101,11 @@ def _tell(told: PermissionsOutput, *, as_json: bool) -> None:
         print(json_line(told))
         return
     if told.revoked:
-        print(f"{told.revoked} revoked. Running servers apply this at once.")
+        tell(f"{told.revoked} revoked. Running servers apply this at once.")
     if not told.rules:
-        print(f"Nothing is always allowed in {one_line(told.folder)}.")
+        tell(f"Nothing is always allowed in {one_line(told.folder)}.")
         return
-    print(f"Always allowed in {one_line(told.folder)}, each exactly as written:")
+    tell(f"Always allowed in {one_line(told.folder)}, each exactly as written:")
     for number, rule in enumerate(told.rules, 1):
         print(f"{number:4}  {one_line(rule)}")
 
@@ -142,9 +143,9 @@ def explain(options: argparse.Namespace) -> int:
     if options.json:
         print(json_line(told))
         return 0
-    print(_words(told))
+    tell(_words(told))
     if not options.sandboxed:
-        print(_here(command, cwd, policy))
+        tell(_here(command, cwd, policy))
     return 0
 
 

@@ -13,6 +13,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.front_door import MEANINGS
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import UserError
 from indwell.policy.trust import State, TrustStanding, is_unchanged
@@ -47,7 +48,7 @@ def trust(options: argparse.Namespace) -> int:
             return _revoke(folder, as_json=options.json)
         return _trust(folder, is_sure=options.yes, as_json=options.json)
     except UserError as error:
-        print(visible(str(error)), file=sys.stderr)
+        tell(visible(str(error)), file=sys.stderr)
         return 1
 
 
@@ -64,12 +65,12 @@ def _trust(folder: Path, *, is_sure: bool, as_json: bool) -> int:
         if as_json or not is_typed():
             # Show all content that --yes would accept, including the instructions of subfolders.
             _tell(msgspec.structs.replace(standing, items=shown.items), as_json=as_json)
-            print("to trust its present files, add --yes", file=sys.stderr)
+            tell("to trust its present files, add --yes", file=sys.stderr)
             return 2
-        print(visible(shown.question))
+        tell(visible(shown.question))
         code = yes_or_no("Trust it?", MEANINGS)
         if code:
-            print("it stays restricted")
+            tell("it stays restricted")
             return code
     here.answer(shown, trusted=True)
     (after,) = here.look((folder,), settings)
@@ -95,11 +96,11 @@ def _revoke(folder: Path, *, as_json: bool) -> int:
     if as_json:
         _tell(after, as_json=True)
     elif was_known:
-        print(f"forgotten: {one_line(str(folder))}")
+        tell(f"forgotten: {one_line(str(folder))}")
     else:
-        print(f"there is no answer for {one_line(str(folder))}")
+        tell(f"there is no answer for {one_line(str(folder))}")
     if after.state == "trusted":
-        print(f"it is still trusted by {after.by}", file=sys.stderr)
+        tell(f"it is still trusted by {after.by}", file=sys.stderr)
         return 1
     return 0 if was_known else 1
 
@@ -114,7 +115,7 @@ def _state_of(answer: FolderAnswer) -> State:
 def _list(*, as_json: bool) -> int:
     answers = TrustStore(state_folder(os.environ)).read()
     if answers.problem:
-        print(visible(answers.problem), file=sys.stderr)
+        tell(visible(answers.problem), file=sys.stderr)
         return 1
     told = [
         TrustOutput(
@@ -129,9 +130,9 @@ def _list(*, as_json: bool) -> int:
         _print_json(told)
         return 0
     for one in told:
-        print(f"{one.state}: {one_line(one.folder)} ({one.by})")
+        tell(f"{one.state}: {one_line(one.folder)} ({one.by})")
     if not told:
-        print("you have answered for no folder yet")
+        tell("you have answered for no folder yet")
     return 0
 
 
@@ -141,7 +142,7 @@ def _tell(standing: TrustStanding, *, as_json: bool) -> None:
         _print_json(TrustOutput(standing.folder, standing.state, standing.by, names))
         return
     state = "trusted" if standing.state == "trusted" else "restricted"
-    print(f"{state}: {one_line(standing.folder)} ({visible(standing.by)})")
+    tell(f"{state}: {one_line(standing.folder)} ({visible(standing.by)})")
     for name in names:
         print(f"  {one_line(name)}")
 

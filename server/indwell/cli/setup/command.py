@@ -39,6 +39,7 @@ from indwell.cli.setup.merging import (
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import says_yes
 from indwell.compatibility import StoredForm
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder, read_bytes_private
@@ -187,11 +188,11 @@ def _change(
         return 0
     done = "Removed from" if wish.remove else "Written to"
     at = _named(place.path)
-    print(f"{done} {at}." if is_changed else f"{at} is already up to date.")
+    tell(f"{done} {at}." if is_changed else f"{at} is already up to date.")
     if backup is not None:
-        print(f"Its earlier text is in {visible(backup)}.")
+        tell(f"Its earlier text is in {visible(backup)}.")
     if wish.remove and SERVER in (after.text or "").lower():
-        print("It still names Indwell in lines that setup did not write; those stay.")
+        tell("It still names Indwell in lines that setup did not write; those stay.")
     if not wish.remove:
         _tell(configuration, command)
     return 0

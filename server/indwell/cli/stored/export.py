@@ -9,6 +9,7 @@ from pathlib import Path
 
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import one_line
 from indwell.errors import SessionError, UnknownSession, UserError
 from indwell.files.append_log import make_private_folder, pieces_of
@@ -72,7 +73,7 @@ def export_sessions(
         _write(paths[table], encoded_table(rows, columns, form, hide))
         n_rows[table] = len(rows)
     for notice in notices:
-        print(one_line(notice), file=sys.stderr)
+        tell(one_line(notice), file=sys.stderr)
     if as_json:
         sys.stdout.write(json_line({"folder": str(folder), "rows": n_rows}) + "\n")
     else:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import one_line
 from indwell.errors import SessionError, UserError
 from indwell.files.append_log import PIECE_B, pieces_of
@@ -143,7 +144,7 @@ def import_sessions(files: Sequence[str], *, as_json: bool) -> int:
             repairs = f"; {'; '.join(one.notes)}" if one.notes else ""
             print(f"{one.session}\t{one.messages} messages\t{one.source}{repairs}")
     for sentence in (*notes, *(() if as_json else failed.values())):
-        print(one_line(sentence), file=sys.stderr)
+        tell(one_line(sentence), file=sys.stderr)
     return 1 if failed else 0
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.agent.features.memory import MemoryToolArguments, fact_of, replaced
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.memory import Fact, Scope
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
@@ -66,7 +67,7 @@ def _list(pages: MemoryPages, *, as_json: bool) -> int:
         more = "…" if one.is_cut else ""
         print(f"{one.number:3}  {visible(one.fact)}{more}{whose}{kept}")
     if not known:
-        print("there are no facts here; add one with `indwell memory add`")
+        tell("there are no facts here; add one with `indwell memory add`")
     return 0
 
 
@@ -82,7 +83,7 @@ def _add(pages: MemoryPages, scope: Scope, words: str, *, as_json: bool) -> int:
         print(json_line({"kept": text, "scope": scope, "alike": old}))
         return 0
     alike = f"; a similar fact exists: {visible(old)}" if old else ""
-    print(f"kept: {visible(text)}{alike}")
+    tell(f"kept: {visible(text)}{alike}")
     return 0
 
 
@@ -101,7 +102,7 @@ def _forget(pages: MemoryPages, which: list[str], *, as_json: bool) -> int:
         print(json_line({"forgot": gone}))
         return 0
     for fact in gone:
-        print(f"forgot: {visible(fact)}")
+        tell(f"forgot: {visible(fact)}")
     return 0
 
 

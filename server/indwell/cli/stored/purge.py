@@ -12,6 +12,7 @@ import platformdirs
 
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
+from indwell.cli.terminal.telling import tell
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
 from indwell.files.private import remove_own, remove_own_tree, size_b
@@ -67,15 +68,15 @@ def purge(*, is_sure: bool, as_json: bool, with_settings: bool = False) -> int:
     store = key_store()
     items = tuple(_items(store, with_settings=with_settings))
     if not as_json:
-        print("\n".join(item.words for item in items) or "there is nothing to delete")
+        tell("\n".join(item.words for item in items) or "there is nothing to delete")
     if items and not is_sure and not as_json:
         if not is_typed():
-            print("to delete this, add --yes", file=sys.stderr)
+            tell("to delete this, add --yes", file=sys.stderr)
             return 2
         stays = "" if with_settings else f" The settings in {user_file()} stay."
         code = yes_or_no(f"Delete all of this for good?{stays}")
         if code:
-            print("nothing was deleted")
+            tell("nothing was deleted")
             return code
         is_sure = True
     if as_json and not is_sure:
@@ -86,7 +87,7 @@ def purge(*, is_sure: bool, as_json: bool, with_settings: bool = False) -> int:
         answer = {"deleted": items, "failed": failed}
         sys.stdout.write(json_line(answer) + "\n")
     for sentence in failed:
-        print(sentence, file=sys.stderr)
+        tell(sentence, file=sys.stderr)
     return 1 if failed else 0
 
 

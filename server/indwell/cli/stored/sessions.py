@@ -19,6 +19,7 @@ from indwell.agent.core import events
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.errors import SessionError, UnknownSession, UserError
 from indwell.providers.wires.dialect import Dialect
@@ -66,7 +67,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
             for one in found:
                 print("\t".join(_cells(one, with_folder=all_folders)))
         if n_older > 0:
-            print(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
+            tell(f"{n_older} older; `--limit 0` lists all", file=sys.stderr)
         print_room(state, is_terminal=console.is_terminal)
     else:
         where = (
@@ -74,7 +75,7 @@ def list_sessions(*, all_folders: bool, as_json: bool, limit: int | None) -> int
             if all_folders
             else f"for {one_line(str(here))}; `--all` shows other folders'"
         )
-        print(f"there are no sessions {where}")
+        tell(f"there are no sessions {where}")
     return 0
 
 
@@ -85,7 +86,7 @@ def print_room(state: Path, *, is_terminal: bool) -> None:
         with contextlib.suppress(UserError):  # sessions are listed even if the settings are invalid
             lines.append(size_words(held_b(state), read_settings(os.environ).settings))
     for line in filter(None, lines):
-        print(line, file=sys.stderr)
+        tell(line, file=sys.stderr)
 
 
 def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
@@ -111,9 +112,9 @@ def delete_sessions(ids: Sequence[str], *, as_json: bool) -> int:
         sys.stdout.write(json_line({"deleted": gone, "failed": failed}) + "\n")
     else:
         for sentence in failed.values():
-            print(sentence, file=sys.stderr)
+            tell(sentence, file=sys.stderr)
         if gone:
-            print(f"deleted: {', '.join(gone)}")
+            tell(f"deleted: {', '.join(gone)}")
     return 1 if failed else 0
 
 
@@ -176,9 +177,9 @@ def fork(given: str, turn: int | None, *, as_json: bool) -> int:
         sys.stdout.write(json_line(made._asdict()) + "\n")
         return 0
     for notice in made.notices:
-        print(notice, file=sys.stderr)
+        tell(notice, file=sys.stderr)
     print(f"{made.session}\tfork of {made.origin}, as it was after turn {made.turn}")
-    print(f'resume it: `indwell run --resume {made.session} "…"`', file=sys.stderr)
+    tell(f'resume it: `indwell run --resume {made.session} "…"`', file=sys.stderr)
     return 0
 
 
@@ -306,8 +307,8 @@ def replay_request(given: str, number: str, *, as_json: bool) -> int:
     else:
         sys.stdout.write(bytes(replayed.body).decode() + "\n")
         for notice in (*reading.notices, *replayed.notices):
-            print(notice, file=sys.stderr)
-        print(verdict(replayed), file=sys.stderr)
+            tell(notice, file=sys.stderr)
+        tell(verdict(replayed), file=sys.stderr)
     return 1 if replayed.equal is False else 0
 
 

@@ -21,6 +21,7 @@ from rich.text import Text
 from indwell.cli.stored.sessions import print_room, whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
+from indwell.cli.terminal.telling import tell
 from indwell.context.request.cache_health import UsageFigures, named
 from indwell.context.untrusted_text import one_line
 from indwell.errors import UnknownSession
@@ -70,7 +71,7 @@ def stats(*, days: int | None, session: str, all_folders: bool, as_json: bool) -
         return 0
     for one in found:
         for notice in one.notices:
-            print(f"{one.id}: {one_line(notice)}", file=sys.stderr)
+            tell(f"{one.id}: {one_line(notice)}", file=sys.stderr)
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_PLAIN_WIDTH)
@@ -164,13 +165,13 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
                 f"you resume it"
             )
             return
-        print(f"no model calls{when}; `--all` counts other folders', `--days 0` older ones")
+        tell(f"no model calls{when}; `--all` counts other folders', `--days 0` older ones")
         return
     console.print(_table("day", shown.days, shown.total))
     console.print()
     if shown.total.estimated:
         some = f"{shown.total.estimated:,} of {shown.total.requests:,} calls"
-        print(f"{some} reported no tokens; Indwell estimated theirs", file=sys.stderr)
+        tell(f"{some} reported no tokens; Indwell estimated theirs", file=sys.stderr)
     if session:
         for one in shown.sessions:
             turns = {str(turn): figures for turn, figures in by_turn(one).items()}
@@ -189,7 +190,7 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
     console.print(table)
     n_older = len(shown.sessions) - _SESSIONS_SHOWN
     if n_older > 0:
-        print(f"the sums include {n_older} older sessions; `--json` lists them", file=sys.stderr)
+        tell(f"the sums include {n_older} older sessions; `--json` lists them", file=sys.stderr)
 
 
 def _table(

@@ -16,6 +16,7 @@ from indwell.cli import code_of_stop
 from indwell.cli.terminal.front_door import AllowingApprover, TerminalDoor, TerminalPerson
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import told
 from indwell.context.untrusted_text import visible
 from indwell.errors import UserError
 from indwell.sessions.storage.task_store import TaskStore
@@ -66,7 +67,7 @@ def _print(found: TaskList, *, as_json: bool) -> None:
     if as_json:
         print(json_line({"tasks": rows_of(found)}))
     else:
-        print(visible(listed_text(found)) or EMPTY)
+        print(visible(listed_text(found)) or told(EMPTY))
 
 
 def _run(store: TaskStore, options: argparse.Namespace) -> int:

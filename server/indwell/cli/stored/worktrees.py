@@ -13,6 +13,7 @@ import msgspec
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell
 from indwell.context.untrusted_text import visible
 from indwell.review.ledger import ReviewLedger
 from indwell.sandbox.environment import own_environment
@@ -58,7 +59,7 @@ class _Command:
         """Print notices on stderr; a list needs none, because it names all worktrees."""
         if self._options.action not in {None, "list"}:
             for one in notices:
-                print(visible(one), file=sys.stderr)
+                tell(visible(one), file=sys.stderr)
 
     async def run(self) -> int:
         book = Worktrees(self._environment, self, self._ledger, FolderTrust(self._environment))
@@ -78,9 +79,9 @@ class _Command:
         if action == "merge":
             merged = await book.merge(worktree)
             words = json_line(merged) if options.json else visible(merged_words(worktree, merged))
-            print(words)
+            tell(words)
             if merged.done and not options.json:
-                print("review the changes with `indwell review`")
+                tell("review the changes with `indwell review`")
             return 1 if merged.kept else 0
         if action == "diff":
             return await self._diff(book, worktree)
@@ -90,7 +91,7 @@ class _Command:
 
     async def _list(self, book: Worktrees) -> int:
         if not self._options.json:
-            print(visible(await book.listed() or NO_WORKTREES))
+            tell(visible(await book.listed() or NO_WORKTREES))
             return 0
         rows = [await _row(book, one) for one in book.known]
         print(json_line({"worktrees": rows}))

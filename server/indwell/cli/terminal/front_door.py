@@ -15,6 +15,7 @@ from indwell.agent.core.events import Event, Listener, Notice
 from indwell.agent.features.questions import NOBODY, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.cli.terminal.stdin import YES_OR_NO, TypedLine, chosen, is_typed, typed_line
+from indwell.cli.terminal.telling import told
 from indwell.context.untrusted_text import one_line, visible
 from indwell.policy.approvals import Answer, Approver, Chosen, Question, Reply, Said
 from indwell.policy.trust import STAY, TRUST
@@ -31,6 +32,7 @@ _FOR_LONGER: Mapping[str, Answer] = {
     **dict.fromkeys(("a", "always"), "always"),
 }
 _BY_HUNK: Mapping[str, Literal["hunk"]] = {"h": "hunk", "hunk": "hunk"}
+_LETTERS = "Type one of the letters in brackets; y means yes once, Enter means no."
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -47,13 +49,14 @@ class TerminalApprover:
 
     async def ask(self, question: Question) -> Reply:
         """Show exactly the requested command or edit, and read a letter as the answer."""
-        title, reason = escape(one_line(question.title)), escape(one_line(question.reason))
+        title, reason = (escape(one_line(told(one))) for one in (question.title, question.reason))
         heading = f"[bold yellow]{title}[/] ({reason})"
         self._console.print(heading, emoji=False, highlight=False, soft_wrap=True)
         self._tell_detail(question)
         self._tell_notes(question)
         if not is_typed():
-            self._console.print("[yellow]There is no terminal to ask in, so the answer is no.[/]")
+            nobody = told("There is no terminal to ask in, so the answer is no.")
+            self._console.print(f"[yellow]{nobody}[/]")
             return "unanswered"
         choices = "[N]o (Enter), " + ("[Y]es: remember it" if question.keeps else "[O]nce")
         choices += ", this [S]ession, [A]lways" if question.rule else ""
@@ -63,15 +66,13 @@ class TerminalApprover:
             **(_FOR_LONGER if question.rule else {}),
             **(_BY_HUNK if question.hunks else {}),
         }
-        answer = await chosen(f"{choices}? ", meanings, self._tell_letters, self._typed)
+        answer = await chosen(f"{told(choices)}? ", meanings, self._tell_letters, self._typed)
         if answer == "hunk":
             return await self._ask_by_hunk(question)
         return answer or "unanswered"
 
     def _tell_letters(self) -> None:
-        self._console.print(
-            "[yellow]Type one of the letters in brackets; y means yes once, Enter means no.[/]"
-        )
+        self._console.print(f"[yellow]{told(_LETTERS)}[/]")
 
     async def _ask_by_hunk(self, question: Question) -> Reply:
         """Ask about each hunk; an empty line rejects one hunk, the end of input all later ones."""
@@ -79,7 +80,7 @@ class TerminalApprover:
         for number, hunk in enumerate(question.hunks, 1):
             self._tell_lines(f"{hunk.header}\n{hunk.text}", is_diff=True)
             prompt = f"Hunk {number} of {len(question.hunks)}: [N]o, [Y]es? "
-            is_allowed = await chosen(prompt, YES_OR_NO, self._tell_letters, self._typed)
+            is_allowed = await chosen(told(prompt), YES_OR_NO, self._tell_letters, self._typed)
             if is_allowed is None:
                 break
             if is_allowed:
@@ -108,7 +109,7 @@ class TerminalApprover:
         for note in (*question.notes, *([rule] if question.rule else ())):
             is_more = question.more and question.more in note
             style = "bold red" if is_more else "dim"
-            line = f"[{style}]{escape(one_line(note))}[/]"
+            line = f"[{style}]{escape(one_line(told(note)))}[/]"
             self._console.print(line, emoji=False, highlight=False, soft_wrap=True)
 
 
@@ -144,13 +145,13 @@ class TerminalPerson(TerminalApprover):
         """Show the question, and read a number or a text; an empty line is no answer."""
         if not is_typed():
             return NOBODY
-        self._tell("[bold]The model asks[/] (an answer permits nothing):")
+        self._tell(f"[bold]{told('The model asks')}[/] ({told('an answer permits nothing')}):")
         for line in question.text.split("\n"):
             self._tell(f"│ {escape(visible(line))}")
         for number, option in enumerate(question.options, 1):
             self._tell(f"  [bold]{number}[/] {escape(visible(option))}")
         how = "A number, or your own answer" if question.options else "Your answer"
-        typed = await self._typed(f"{how} (Enter: the model decides): ")
+        typed = await self._typed(f"{told(how)} ({told('Enter: the model decides')}): ")
         return answer_of(question.options, typed.strip()) if typed is not None else NOBODY
 
     def _tell(self, markup: str) -> None:
@@ -172,11 +173,15 @@ async def is_trusted_at_terminal(
     question: str, console: Console, typed: TypedLine = typed_line
 ) -> bool | None:
     """Ask a question, for which Enter means no; return None if there is no answer."""
-    console.print(visible(question), markup=False, emoji=False, highlight=False, soft_wrap=True)
+    console.print(
+        visible(told(question)), markup=False, emoji=False, highlight=False, soft_wrap=True
+    )
     return await chosen(
-        "stay [R]estricted (Enter), or [T]rust? ",
+        f"{told('stay [R]estricted (Enter), or [T]rust')}? ",
         MEANINGS,
-        lambda: console.print("Type t to trust the folder, or r (or Enter) to stay restricted."),
+        lambda: console.print(
+            told("Type t to trust the folder, or r (or Enter) to stay restricted.")
+        ),
         typed,
     )
 
@@ -241,8 +246,9 @@ class TerminalDoor:
             is_trusted = await is_trusted_at_terminal(question, self._console)
             return None if is_trusted is None else TRUST if is_trusted else STAY
         if titles == (KEEP, RESTORE):
-            self._console.print(visible(question), markup=False, highlight=False, soft_wrap=True)
-            typed = await typed_line("[K]eep mine / [r]estore: ")
+            shown = visible(told(question))
+            self._console.print(shown, markup=False, highlight=False, soft_wrap=True)
+            typed = await typed_line(f"{told('[K]eep mine / [r]estore')}: ")
             return RESTORE if typed is not None and typed.strip() in _RESTORES else KEEP
         return None
 

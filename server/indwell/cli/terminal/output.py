@@ -16,9 +16,12 @@ from indwell.agent.core.events import (
 )
 from indwell.agent.features.checks.turn_checks import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import SubagentNames
+from indwell.cli.terminal.telling import terminal_words, told
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible
+from indwell.service.event_words import in_words
 
+AGAIN = "the answer starts again"
 MOST_TOLD = 5  # the limit of shown compactions in a turn
 HINT = (
     "the context window is small for this work, so the conversation is shortened often; choose a "
@@ -122,18 +125,19 @@ class TerminalView:
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
         """Show one event."""
+        event = in_words(event, terminal_words())
         agent = self._agents.of(event)
         if agent:
             self._of_agent(agent, event)
             return
         line, shown = self._shortenings.taken(event)
         if line:
-            self._line(f"[dim]{escape(visible(line))}[/]")
+            self._line(f"[dim]{escape(visible(told(line)))}[/]")
         match shown:
             case events.TurnStarted(attached=attached) if attached:
                 self._line(f"[dim]with {escape(short_line(', '.join(attached), TARGET_LIMIT))}[/]")
             case events.TextAdded(text=text, restart=restart):
-                self._text("\n[the answer starts again]\n" if restart else text)
+                self._text(f"\n[{told(AGAIN)}]\n" if restart else text)
             case events.ToolStarted(id=id_, name=name, target=target):
                 self._shown_lines = 0
                 self._running.add(id_)
@@ -149,15 +153,15 @@ class TerminalView:
                 self._end_text()
                 self.diff(diff)
             case events.PermissionAnswered(answer=answer):
-                self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
+                self._line(f"  [yellow]{told(_ANSWERED.get(answer, f'answered: {answer}'))}[/]")
             case events.Steered(text=text, delivered=True):
-                self._line(f"[bold]you:[/] {escape(visible(text))}")
+                self._line(f"[bold]{told('you')}:[/] {escape(visible(text))}")
             case events.TodoChanged(items=items):
                 self._listed(shown_lines(items))
             case events.PlanChanged(state="proposed", text=text, path=path):
                 self._plan(text, path)
             case events.Checking(what=what):
-                self._line(f"[dim]checking: {escape(short_line(what, NAME_LIMIT))}[/]")
+                self._line(f"[dim]{escape(told(f'checking: {short_line(what, NAME_LIMIT)}'))}[/]")
             case events.CommandsChanged(commands=commands):
                 self._commands = commands
             case events.PromptRead(share=share):
@@ -175,7 +179,7 @@ class TerminalView:
         """Show how much of a long prompt the endpoint has read, in three lines at most."""
         before, self._n_quarters = self._n_quarters, int(share * 4)
         if before < self._n_quarters and share < 1:
-            self._line(f"[dim]{prompt_read_words(share)}[/]")
+            self._line(f"[dim]{told(prompt_read_words(share))}[/]")
 
     def _of_agent(self, agent: str, event: events.Event) -> None:
         """Show a sub-agent's steps, one line for each, without the output of its commands."""
@@ -191,10 +195,10 @@ class TerminalView:
                 self._end_text()
                 self.diff(diff)
             case events.PermissionAnswered(answer=answer):
-                self._line(f"  [yellow]{_ANSWERED.get(answer, f'answered: {answer}')}[/]")
+                self._line(f"  [yellow]{told(_ANSWERED.get(answer, f'answered: {answer}'))}[/]")
             case events.Notice(message=message):
-                told = escape(visible(message[:FAILURE_LIMIT]))
-                self._line(f"  [yellow]{name}: {told}[/]")
+                shown = escape(visible(message[:FAILURE_LIMIT]))
+                self._line(f"  [yellow]{name}: {shown}[/]")
             case _:
                 pass
 
@@ -216,10 +220,10 @@ class TerminalView:
 
     def _plan(self, text: str, path: str) -> None:
         """Show the complete plan, with advice on how to carry out the plan."""
-        self._line("[bold]The plan:[/]")
+        self._line(f"[bold]{told('The plan:')}[/]")
         for line in text.split("\n"):
             self._line(f"  {escape(visible(line))}")
-        self._line(f"[dim]{escape(visible(plan_advice(path)))}[/]")
+        self._line(f"[dim]{escape(visible(told(plan_advice(path))))}[/]")
 
     def diff(self, diff: str) -> None:
         """Print a unified diff, without control characters for the terminal."""
@@ -262,25 +266,22 @@ class TerminalView:
         elif event.message:
             self._line(f"[dim]{escape(visible(event.message[:FAILURE_LIMIT]))}[/]")
         if event.verified:
-            how = UNCHECKED if event.verified == NOT_VERIFIED else ""
+            how = told(UNCHECKED) if event.verified == told(NOT_VERIFIED) else ""
             self._line(f"[dim]{escape(visible(event.verified) + how)}[/]")
         for one in self._commands:
             if one.state == "running":
                 called = escape(short_line(one.command, NAME_LIMIT))
-                self._line(
-                    f"[dim]{one.id} still runs and will be stopped with this run: {called}[/]"
-                )
+                words = told(f"{one.id} still runs and will be stopped with this run: {called}")
+                self._line(f"[dim]{words}[/]")
         if event.turn and event.draft:
-            self._line(f"Your prompt was not sent: {escape(visible(event.draft))}")
+            self._line(told(f"Your prompt was not sent: {escape(visible(event.draft))}"))
         if event.changes and event.to_review:
-            self._line(f"{to_review_words(event.to_review)}: indwell review")
+            self._line(f"{told(to_review_words(event.to_review))}: indwell review")
         if not event.rounds:
             return  # without a model call, there is no usage
         rounds = "1 round" if event.rounds == 1 else f"{event.rounds} rounds"
-        self._line(
-            f"[dim]{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)} · "
-            f"{event.seconds or 0:.1f} s[/]"
-        )
+        words = told(f"{rounds} · {usage_words(event.usage)} · {cost_words(event.cost)}")
+        self._line(f"[dim]{words} · {event.seconds or 0:.1f} s[/]")
 
 
 def plan_advice(path: str) -> str:

@@ -15,6 +15,7 @@ from typing import TextIO, TypeAlias, TypeVar
 import msgspec
 
 from indwell.cli import STOPPED
+from indwell.cli.terminal.telling import told
 from indwell.errors import UserError
 
 MOST_B = 16 << 20  # the limit of bytes for a text or line; no model accepts a prompt of this size
@@ -149,6 +150,7 @@ async def _piece() -> bytes:
 
 
 MOST_TRIES = 5  # After 5 invalid lines, the user counts as not answering.
+_LETTERS = "Type y for yes, or n (or Enter) for no."
 YES_OR_NO: Mapping[str, bool] = {"y": True, "yes": True, "n": False, "no": False, "": False}
 
 T = TypeVar("T")
@@ -295,7 +297,7 @@ def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
         more: More words that count as yes or no.
     """
     try:
-        return 0 if says_yes(lambda: input(f"{question} [y/N] "), sys.stdout, more) else 1
+        return 0 if says_yes(lambda: input(f"{told(question)} [y/N] "), sys.stdout, more) else 1
     except KeyboardInterrupt:
         print()
         return STOPPED
@@ -320,6 +322,6 @@ def says_yes(
             return False
         if typed in known:
             return known[typed]
-        stream.write("Type y for yes, or n (or Enter) for no.\n")
+        stream.write(f"{told(_LETTERS)}\n")
         stream.flush()
     return False

@@ -14,7 +14,6 @@ import msgspec
 from indwell.agent.core.events import Event, TextAdded, ThinkingAdded, ToolOutput
 from indwell.agent.features.questions import UserQuestion
 from indwell.context.untrusted_text import one_line, visible
-from indwell.lsp.editor.event_words import in_words
 from indwell.lsp.messages import context, status
 from indwell.lsp.messages import methods as protocol
 from indwell.lsp.messages.features import ClientFeatures
@@ -23,6 +22,7 @@ from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
+from indwell.service.event_words import in_words
 from indwell.words import ENGLISH, Words
 
 

@@ -1,4 +1,4 @@
-"""Translates the sentences of Indwell in an event for one editor. Pure."""
+"""Translates the sentences of Indwell in an event for one client. Pure."""
 
 from __future__ import annotations
 

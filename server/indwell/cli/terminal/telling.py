@@ -1,0 +1,49 @@
+"""Shows Indwell's own messages in the terminal, in the language of LC_ALL, LC_MESSAGES or LANG.
+
+What a program may read stays English: ``--json``, tables of data, and the model's text are printed
+without this module.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from functools import cache
+from typing import TextIO
+
+from indwell.words import Words, words_of_environment
+
+
+@cache
+def terminal_words() -> Words:
+    """Return the words of this terminal's language, which does not change while Indwell runs."""
+    return words_of_environment(os.environ)
+
+
+def told(text: str) -> str:
+    """Return a message of Indwell in the language of the terminal."""
+    return terminal_words().of(text)
+
+
+def tell(text: str, *, file: TextIO | None = None) -> None:
+    """Print a message of Indwell; ``file`` is stdout by default."""
+    print(told(text), file=file)
+
+
+def tell_help(parser: argparse.ArgumentParser) -> None:
+    """Translate the help of a parser and its commands; names and formats stay as they are."""
+    words = terminal_words()
+    if not words.language:
+        return
+    parser.description = words.of(parser.description or "") or None
+    parser.epilog = words.of(parser.epilog or "") or None
+    for group in parser._action_groups:  # noqa: SLF001 - argparse has no other access
+        group.title = words.of(group.title or "")
+    for action in parser._actions:  # noqa: SLF001 - as above
+        if action.help and action.help is not argparse.SUPPRESS:
+            action.help = words.of(action.help)
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            for one in action._choices_actions:  # noqa: SLF001 - as above
+                one.help = words.of(one.help or "")
+            for command in set(action.choices.values()):
+                tell_help(command)
