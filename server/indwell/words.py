@@ -15,7 +15,6 @@ as ``path`` does not fit half a sentence. The source writes such a sentence as a
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -26,10 +25,12 @@ import msgspec
 
 DATA = "│"  # The approvers put this sign before each line of a command or a file.
 MOST = 4_000  # the limit of characters for a line that is translated, as for a message
+MOST_PARTS = 24  # the limit of parts for a text that is translated part by part
+MOST_LINES = 40  # the limit of lines for a message that is translated
 DEPTH = 4  # the limit of sentences within sentences
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-_START = 2
+_KNOWN = 3
 _INNER, _NUMBER = "words", "number"
 _NAMES = {
     "address", "command", "device", "endpoint", "folder", "host", "id", "model", "name", "path",
@@ -135,22 +136,31 @@ class _Catalogue:
         templates = [_template(key, one) for key, one in entries.items() if key not in self._whole]
         # A sentence that says more comes first: "Change {path}?" before "{name}?".
         templates.sort(key=lambda one: -sum(map(len, one.texts)))
-        # The first two characters of a text lead to the sentences that may fit.
+        # The first characters of a text, or else its last ones, lead to the sentences that may fit.
         self._by_start: dict[str, list[_Template]] = {}
+        self._by_end: dict[str, list[_Template]] = {}
         for one in templates:
-            start = one.texts[0][:_START]
-            self._by_start.setdefault(start if len(start) == _START else "", []).append(one)
+            start, end = one.texts[0][:_KNOWN], one.texts[-1][-_KNOWN:]
+            if len(start) == _KNOWN:
+                self._by_start.setdefault(start, []).append(one)
+            else:
+                self._by_end.setdefault(end if len(end) == _KNOWN else "", []).append(one)
 
     def of(self, text: str, depth: int) -> str:
         """Translate a text: a known sentence, or else the known sentences within it."""
         if (whole := self._whole.get(text)) is not None:
             return whole
         if "\n" in text:
-            return "\n".join(self.of(line, depth) for line in text.split("\n"))
+            lines = text.split("\n")
+            known = [self.of(line, depth) for line in lines[:MOST_LINES]]
+            return "\n".join((*known, *lines[MOST_LINES:]))
         if not depth or len(text) > MOST or text.startswith(DATA):
             return text
         found = self._sentence(text, depth)
-        return self._parts(text, depth) if found is None else found
+        if found is not None:
+            return found
+        n_parts = text.count("; ") + text.count(" · ") + text.count("(")
+        return self._parts(text, depth) if n_parts <= MOST_PARTS else text
 
     def _parts(self, text: str, depth: int) -> str:
         """Translate the parts of a text: between separators, before and in brackets, after a colon.
@@ -181,8 +191,8 @@ class _Catalogue:
         """Return the translation of exactly one sentence, or None."""
         if (whole := self._whole.get(text)) is not None:
             return whole
-        fitting = self._by_start.get(text[:_START], ())
-        for one in chain(fitting, self._by_start.get("", ())):
+        by_start, by_end = self._by_start.get(text[:_KNOWN], ()), self._by_end
+        for one in chain(by_start, by_end.get(text[-_KNOWN:], ()), by_end.get("", ())):
             values = one.values(text)
             if values is not None:
                 return self._filled(one, values, depth - 1)
@@ -235,6 +245,8 @@ def _template(key: str, translation: str) -> _Template:
 @cache
 def _read(language: str) -> _Catalogue:
     """Read a catalogue of Indwell, once for all clients of the process."""
+    import pkgutil  # noqa: PLC0415 - English needs no catalogue
+
     data = pkgutil.get_data("indwell", f"languages/{language}.json")
     assert data is not None
     return _Catalogue(msgspec.json.decode(data, type=dict[str, str]))

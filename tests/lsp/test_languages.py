@@ -77,6 +77,11 @@ async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:
             "Annehmen: diese Änderung",
             "Ablehnen: diese Änderung",
         ]
+        command = actions[0].command
+        assert command is not None
+        (argument,) = command.arguments or ()
+        accepted = await editor.execute(command.command, {**argument, "wait": True})
+        assert accepted.message == "1 Änderung in shop.py angenommen"
 
 
 def test_events_keep_the_texts_of_the_user_and_the_model() -> None:

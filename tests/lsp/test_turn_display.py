@@ -45,7 +45,8 @@ class Screen:
         self.offered: list[tuple[str, tuple[str, ...]]] = []
         self._wanted = wanted
 
-    def show(self, _level: object, message: str) -> None:
+    def show(self, _level: object, message: str, data: str = "") -> None:
+        message += data
         self.shown.append(message)
 
     async def show_document(self, _uri: str) -> bool:

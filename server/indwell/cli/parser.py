@@ -19,6 +19,7 @@ from indwell.cli.stored.grammar import (
     tasks_options,
     worktrees_options,
 )
+from indwell.cli.terminal.telling import TellingParser
 from indwell.messages import EFFORTS
 from indwell.settings.model import FREEDOM
 
@@ -154,7 +155,7 @@ LIST_LIMIT = 20  # the default limit of sessions in a list
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; wrong arguments end the process with exit code 2."""
-    parser = argparse.ArgumentParser(
+    parser = TellingParser(
         prog="indwell",
         description="A coding agent that lives in the editor's language server.",
         epilog="Without a command it begins an interactive session in a terminal, and serves an "

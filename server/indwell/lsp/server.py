@@ -260,7 +260,7 @@ def _commands(server: Server, host: Host, chats: Chats) -> None:
         work = done_tasks(host, arguments.words)
         found = await host.answering.answer(work, wait=arguments.wait)
         if found is not None and not host.client.features.has("events"):
-            host.client.show(types.MessageType.Info, f"Indwell: tasks\n{found.answer}")
+            host.client.show(types.MessageType.Info, "Indwell: tasks", f"\n{found.answer}")
         return found
 
     @server.command("indwell.trust")

@@ -125,12 +125,12 @@ class TerminalView:
 
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one flat table of events
         """Show one event."""
-        event = in_words(event, terminal_words())
         agent = self._agents.of(event)
         if agent:
-            self._of_agent(agent, event)
+            self._of_agent(agent, in_words(event, terminal_words()))
             return
         line, shown = self._shortenings.taken(event)
+        shown = shown and in_words(shown, terminal_words())
         if line:
             self._line(f"[dim]{escape(visible(told(line)))}[/]")
         match shown:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from functools import cache
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from indwell.words import Words, words_of_environment
 
@@ -28,6 +28,14 @@ def told(text: str) -> str:
 def tell(text: str, *, file: TextIO | None = None) -> None:
     """Print a message of Indwell; ``file`` is stdout by default."""
     print(told(text), file=file)
+
+
+class TellingParser(argparse.ArgumentParser):
+    """A parser whose errors are in the language of the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong with the command line, and exit with code 2."""
+        super().error(told(message))
 
 
 def tell_help(parser: argparse.ArgumentParser) -> None:

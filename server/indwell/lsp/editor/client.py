@@ -130,9 +130,12 @@ class Client:
             params = types.CancelParams(id=request)
             self._server.notify("$/cancelRequest", params)
 
-    def show(self, level: types.MessageType, message: str) -> None:
-        """Show a message; control characters are made visible, and a long message is cut."""
-        message = self.words.of(message)
+    def show(self, level: types.MessageType, message: str, data: str = "") -> None:
+        """Show a message; control characters are made visible, and a long message is cut.
+
+        ``data`` follows the message and is never translated, such as a text by the model.
+        """
+        message = self.words.of(message) + data
         shown = visible(message[:MESSAGE_LIMIT])
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         params = types.ShowMessageParams(type=level, message=message)

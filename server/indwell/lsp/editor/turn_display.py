@@ -116,7 +116,7 @@ class TurnDisplay:
             else:
                 path = await session.parts.spill.keep(f"answer-{finished.turn}.md", finished.answer)
             if not await self._client.show_document(path.as_uri()):
-                self._client.show(types.MessageType.Info, _shortened(finished.answer, path))
+                self._client.show(types.MessageType.Info, "", _shortened(finished.answer, path))
 
     def mode(self, mode: Mode) -> None:
         """Show the mode that the user chose."""

@@ -18,11 +18,13 @@ from indwell.lsp.messages.views import PlanResult
 from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.offered_models import OfferedModel
+from indwell.service.event_words import in_words
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
+from indwell.words import ENGLISH, Words
 
 # the limit of characters for one text of an event; a screen shows far less
 TEXT_CHARACTERS = 20_000
@@ -108,12 +110,17 @@ def resume_result(resumed: Resumed) -> views.ResumeResult:
 
 
 def session_result(
-    session: str, reading: LogReading, *, before: int | None, limit: int
+    session: str,
+    reading: LogReading,
+    *,
+    before: int | None,
+    limit: int,
+    words: Words = ENGLISH,
 ) -> views.SessionResult:
     """Return a page of a session's turns: the last turns, or the turns before a given one. Slow."""
     turns = events_of(reading.records)
     wanted = [one for one in turns if before is None or one.turn < before]
-    page = _newest(wanted, page_size(limit))
+    page = _newest(wanted, page_size(limit), words)
     seen = overview(session, reading)
     return views.SessionResult(
         session=session,
@@ -136,12 +143,12 @@ def plan_result(plan: Plan) -> PlanResult:
     return PlanResult(plan.state, plan.text, plan.path)
 
 
-def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, ...]:
+def _newest(turns: Sequence[RecordedTurn], limit: int, words: Words) -> tuple[views.TurnRow, ...]:
     """Return the newest turns, as many as fit into one answer."""
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
-        row, n_characters = _turn(turn)
+        row, n_characters = _turn(turn, words)
         size += n_characters
         if found and size > PAGE_CHARACTERS:
             break
@@ -149,11 +156,12 @@ def _newest(turns: Sequence[RecordedTurn], limit: int) -> tuple[views.TurnRow, .
     return tuple(reversed(found))
 
 
-def _turn(turn: RecordedTurn) -> tuple[views.TurnRow, int]:
+def _turn(turn: RecordedTurn, words: Words) -> tuple[views.TurnRow, int]:
     """Return a turn with its long texts cut, and the number of its characters."""
     size = cut = 0
     told: list[Event] = []
-    for event in turn.events:
+    for recorded in turn.events:
+        event = in_words(recorded, words)
         texts = _texts(event)
         size += sum(min(len(text), TEXT_CHARACTERS) for text in texts.values())
         long = {name: text for name, text in texts.items() if len(text) > TEXT_CHARACTERS}
@@ -200,12 +208,13 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
     )
 
 
-def events_result(session: str, missed: Missed) -> views.EventsResult:
+def events_result(session: str, missed: Missed, words: Words) -> views.EventsResult:
     """Return the result with the events that a client has missed."""
     return views.EventsResult(
         session=session,
         events=tuple(
-            views.NumberedEvent(one.seq, protocol.event_json(one.event)) for one in missed.events
+            views.NumberedEvent(one.seq, protocol.event_json(in_words(one.event, words)))
+            for one in missed.events
         ),
         next=missed.next,
         complete=missed.is_complete,

@@ -78,8 +78,8 @@ async def _shown_commit_message(
 ) -> CommitMessageResult:
     made = await _commit_message(host, arguments)
     about = "the staged changes" if made.staged else "the changes of the tree (nothing is staged)"
-    words = f"Indwell: a message for {about}:\n\n{made.message}"
-    host.client.show(types.MessageType.Info, words)
+    words = f"Indwell: a message for {about}:"
+    host.client.show(types.MessageType.Info, words, f"\n\n{made.message}")
     return made
 
 

@@ -285,7 +285,12 @@ def _looking_back(server: Server, host: Host) -> None:
         wanted = host.sessions.id_of(params.session)
         reading = await host.service.reading(wanted)
         return await asyncio.to_thread(
-            answers.session_result, wanted, reading, before=params.before, limit=params.limit
+            answers.session_result,
+            wanted,
+            reading,
+            before=params.before,
+            limit=params.limit,
+            words=host.client.words,
         )
 
     @server.feature("indwell/skills")
@@ -305,7 +310,9 @@ def _looking_back(server: Server, host: Host) -> None:
     @server.feature("indwell/events")
     def events(params: views.EventsParams) -> views.EventsResult:
         return answers.events_result(
-            params.session, host.service.missed(params.session, params.after)
+            params.session,
+            host.service.missed(params.session, params.after),
+            host.client.words,
         )
 
 
