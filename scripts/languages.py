@@ -61,7 +61,7 @@ COMPOSED = {
 }
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
-_PUNCTUATION = re.compile(r"\{[^{}]*\}|[,;:.?()\[\]“”…\n]")
+_PUNCTUATION = re.compile(r"\{[^{}]*\}|[,;:.?()\[\]“”…`\n]")
 _PROSE = re.compile(r"[A-Za-z]{2,}[.,:;]? [A-Za-z{(`]")
 
 

@@ -37,7 +37,7 @@ _NAMES = {
     "program", "server", "tool", "where",
 }  # fmt: skip
 _QUOTES = ("'", '"', "`", "“", "/")
-MOST_SPACES = 2
+MOST_SPACES = 1
 _NUMBERS = re.compile(r"[\d,.]+")
 # Sentences that one line contains side by side, from the outermost separator to the innermost.
 _SEPARATORS = (" · ", "; ")
