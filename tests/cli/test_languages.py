@@ -40,7 +40,6 @@ def test_a_german_terminal_asks_and_reports_in_german(tmp_path) -> None:
     [
         ("de_DE.UTF-8", "indwell sessions: in diesem Arbeitsbereich gibt es keine Sitzung 'nine'"),
         ("zh_CN.UTF-8", "indwell sessions: 此工作区中没有会话 'nine'"),
-        ("C.UTF-8", "indwell sessions: there is no session 'nine' in this workspace"),
     ],
 )
 async def test_an_error_is_shown_in_the_terminals_language(tmp_path, language, words) -> None:

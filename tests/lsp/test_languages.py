@@ -18,7 +18,6 @@ COMMAND = "rm -f gone; echo ran"  # a deleting command needs a question, with an
         ("de", ["Beheben", "Erklären", "Dokumentieren"]),
         ("zh-cn", ["修复", "解释此代码", "为此代码写文档"]),
         ("fr", ["Fix this", "Explain this", "Document this"]),
-        (None, ["Fix this", "Explain this", "Document this"]),
     ],
 )
 async def test_titles_of_code_actions_follow_the_editors_locale(tmp_path, locale, titles) -> None:
@@ -36,32 +35,33 @@ async def test_titles_of_code_actions_follow_the_editors_locale(tmp_path, locale
 
 async def test_a_german_editor_asks_in_german_and_the_model_reads_english(tmp_path) -> None:
     home = Home(tmp_path)
-    script = [bash(COMMAND), say("Well.")]
+    answers = ["Nein", "Einmal"]
     async with (
-        LoopbackEndpoint(script) as endpoint,
-        editing(home, endpoint.base_url, locale="de") as editor,
+        LoopbackEndpoint([bash(COMMAND), say("Well."), bash(COMMAND), say("Well.")]) as endpoint,
+        editing(home, endpoint.base_url, locale="de-AT") as editor,
     ):
-        editor.answers.choose = lambda _message, titles: titles[0]
-        finished = await editor.ask("run it")
-        (message,), (titles,) = editor.messages, editor.choices
-        assert finished.answer == "Well."
+        editor.answers.choose = lambda _message, _titles: answers.pop(0)
+        await editor.ask("run it")
+        assert results(endpoint.seen[-1])[-1].startswith("the user did not allow this")
+        await editor.ask("run it")
+        assert results(endpoint.seen[-1])[-1] == "ran\nexit code 0"
+        message, titles = editor.messages[0], editor.choices[0]
         assert message.startswith(f"Einen Befehl in {home.workspace} ausführen? (")
         assert f"\n│ {COMMAND}\n" in message
         assert titles[:3] == ["Nein", "Einmal", "In dieser Sitzung"]
         assert titles[3].startswith("Immer: ")
-        assert results(endpoint.seen[-1])[-1].startswith("the user did not allow this")
 
 
-async def test_a_chosen_german_answer_has_its_effect(tmp_path) -> None:
+async def test_a_client_that_makes_typed_words_of_titles_gets_english_titles(tmp_path) -> None:
     home = Home(tmp_path)
-    script = [bash(COMMAND), say("Well.")]
     async with (
-        LoopbackEndpoint(script) as endpoint,
-        editing(home, endpoint.base_url, locale="de-AT") as editor,
+        LoopbackEndpoint([bash(COMMAND), say("Well.")]) as endpoint,
+        editing(home, endpoint.base_url, locale="de", extensions=("words",)) as editor,
     ):
-        editor.answers.choose = lambda _message, _titles: "Einmal"
+        editor.answers.choose = lambda _message, titles: titles[0]
         await editor.ask("run it")
-        assert results(endpoint.seen[-1])[-1] == "ran\nexit code 0"
+        assert editor.messages[0].startswith("Einen Befehl in ")
+        assert editor.choices[0][:3] == ["No", "Once", "This session"]
 
 
 async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:
@@ -81,7 +81,7 @@ async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:
         assert command is not None
         (argument,) = command.arguments or ()
         accepted = await editor.execute(command.command, {**argument, "wait": True})
-        assert accepted.message == "1 Änderung in shop.py angenommen"
+        assert accepted["message"] == "1 Änderung in shop.py angenommen"
 
 
 def test_events_keep_the_texts_of_the_user_and_the_model() -> None:
