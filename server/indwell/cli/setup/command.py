@@ -38,8 +38,8 @@ from indwell.cli.setup.merging import (
 )
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import says_yes
-from indwell.compatibility import StoredForm
 from indwell.cli.terminal.telling import tell
+from indwell.compatibility import StoredForm
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder, read_bytes_private
