@@ -14,8 +14,8 @@ import msgspec
 from indwell.cli.mcp.grammar import split_program
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import NEWEST, Format, limits_of
-from indwell.compatibility import current_options
 from indwell.cli.terminal.telling import tell, tell_help, told
+from indwell.compatibility import current_options
 from indwell.context.untrusted_text import visible
 from indwell.errors import NobodyThere, UserError, WrongArgument
 from indwell.own_path import own_path
