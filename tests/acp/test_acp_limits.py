@@ -167,7 +167,8 @@ async def test_always_in_two_sessions_at_once_stores_both_rules(home: Home) -> N
             )
     assert len(client.whose) == 2
     (book,) = (path for path in home.state.rglob("*.json") if b"echo one" in path.read_bytes())
-    assert json.loads(book.read_text()) == sorted(map(home.rule, commands))
+    rules = sorted(map(home.rule, commands))
+    assert json.loads(book.read_text()) == {"version": 1, "rules": rules}
 
 
 async def test_the_whole_home_folder_is_opened_with_its_private_files_behind_a_question(
