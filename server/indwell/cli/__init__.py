@@ -61,9 +61,12 @@ else:
         Pipes and files get UTF-8 in every locale, because this process reads names, arguments and
         files as UTF-8 (``_read_utf8``).
         """
+        encoding = _locale_encoding()
+        if encoding.lower() in {"utf-8", "utf8"}:
+            return
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper) and stream.isatty():
-                stream.reconfigure(encoding=_locale_encoding(), errors="backslashreplace")
+                stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 _STARTS = (
