@@ -65,6 +65,16 @@ class Words:
             return text
         return _read(self.language).of(text, DEPTH)
 
+    def of_part(self, text: str) -> str:
+        """Return a part of a command with its reason in brackets in the user's language.
+
+        The part itself is data, also if it reads like a sentence of Indwell.
+        """
+        if re.fullmatch(r"and \d+ more", text):
+            return self.of(text)
+        start = _bracket(text)
+        return f"{text[:start]} ({self.of(text[start + 2 : -1])})" if start > 0 else text
+
     def of_markup(self, text: str) -> str:
         """Return a message with the terminal's markup in the user's language."""
         if not self._has_catalogue:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, blocking, run_checks
 from indwell.cli.doctor.command import endpoint_findings, proxies
 from indwell.cli.doctor.machine import editors
-from indwell.cli.doctor.report import Diagnosis, Private, bundle, redacted
+from indwell.cli.doctor.report import LINE_LIMIT, Diagnosis, Private, bundle, redacted
 from indwell.errors import SettingsError
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support import file_keyring
@@ -241,3 +241,11 @@ async def test_an_editor_with_indwell_in_its_configuration_is_reported_as_ready(
         "`indwell setup nvim` says how",
     )
     assert (after["Neovim"].state, after["Neovim"].fix) == ("ok", "")
+
+
+def test_a_report_hides_a_secret_at_the_end_of_a_cut_line_and_keeps_its_fences() -> None:
+    key = "canary" + "8f3kq0zt" * 5
+    records = ("x" * (LINE_LIMIT - 6) + key, "````", "# not a heading")
+    told = bundle(Diagnosis((), records=records), Private(secrets=(key,)))
+    assert "canary" not in told
+    assert told.splitlines().count("````") == 4, "one for each part"

@@ -99,3 +99,18 @@ def test_a_message_is_translated_as_far_as_its_sentences_are_known(english, germ
 def test_the_terminals_markup_stays_around_a_translated_sentence() -> None:
     assert GERMAN.of_markup("  [dim]no text[/]") == "  [dim]kein Text[/]"
     assert GERMAN.of_markup("no text") == "kein Text"
+
+
+@pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        ("accept", "accept"),
+        ("rm a; done; no text", "rm a; done; no text"),
+        ("curl x (outside the sandbox)", "curl x (außerhalb der Sandbox)"),
+        ("done (no text)", "done (kein Text)"),
+        ("and 3 more", "und 3 weitere"),
+    ],
+)
+def test_a_part_of_a_command_is_data_and_its_reason_is_not(english, german) -> None:
+    assert GERMAN.of_part(english) == german
+    assert ENGLISH.of_part(english) == english

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from indwell.agent.core import events
@@ -62,6 +64,23 @@ async def test_a_client_that_makes_typed_words_of_titles_gets_english_titles(tmp
         await editor.ask("run it")
         assert editor.messages[0].startswith("Einen Befehl in ")
         assert editor.choices[0][:3] == ["No", "Once", "This session"]
+
+
+async def test_a_question_names_a_path_that_reads_like_sentences_unchanged(tmp_path) -> None:
+    home = Home(tmp_path)
+    path = home.workspace / "a; done; b)" / ".vscode" / "settings.json"
+    path.parent.mkdir(parents=True)
+    name = path.relative_to(home.workspace).as_posix()
+    arguments = json.dumps({"path": name, "content": "{}"})
+    script = [say(calls=[("write_file", arguments)]), say("Well.")]
+    async with (
+        LoopbackEndpoint(script) as endpoint,
+        editing(home, endpoint.base_url, locale="de") as editor,
+    ):
+        editor.answers.choose = lambda _message, titles: titles[0]
+        await editor.ask("write it")
+        assert "fertig" not in editor.messages[0]
+        assert editor.messages[0].startswith(f"{name} ändern? (")
 
 
 async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:

@@ -99,20 +99,23 @@ class EditorApprover:
         return await self._ask_plainly(question)
 
     async def _ask_plainly(self, question: Question) -> Reply:
+        # Each sentence is translated alone, so that no path or rule is taken for a sentence.
+        say = self._client.words.of
         always = f"{ALWAYS}{question.rule}"
         rule = ""
         if len(always) > BUTTON_LIMIT or "\n" in always:
-            always, rule = f"{ALWAYS}the rule above", f"\n\nRule: {question.rule}"
+            beginning = say("Rule: …").removesuffix("…")
+            always, rule = f"{ALWAYS}the rule above", f"\n\n{beginning}{question.rule}"
         once = REMEMBER if question.keeps else ONCE
         titles: tuple[str, ...] = (NO, once)
         if question.rule:
             titles = (NO, once, SESSION, always)
         if question.hunks:
             titles = (*titles, BY_HUNK)
-        notes = "".join(f"\n{note}" for note in question.notes)
-        head = f"{question.title} ({question.reason})"
+        notes = "".join(f"\n{say(note)}" for note in question.notes)
+        head = f"{say(question.title)} ({say(question.reason)})"
         message = f"{head}\n{marked(question.detail)}{notes}{rule}"
-        chosen = await self._client.allow(message, titles, self._timeout_s)
+        chosen = await self._client.allow(message, titles, self._timeout_s, is_told=True)
         if chosen is None or chosen not in titles:
             return "no"
         if chosen == BY_HUNK:
@@ -123,10 +126,11 @@ class EditorApprover:
     async def _ask_by_hunk(self, question: Question) -> Reply:
         """Ask about each hunk; without an answer, refuse the hunk and all later hunks."""
         allowed: list[str] = []
+        say = self._client.words.of
         for number, hunk in enumerate(question.hunks, 1):
-            place = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
-            message = f"{question.title} {place}\n{marked(hunk.text)}"
-            chosen = await self._client.allow(message, (NO, YES), self._timeout_s)
+            place = say(f"Hunk {number} of {len(question.hunks)}, {hunk.header}")
+            message = f"{say(question.title)} {place}\n{marked(hunk.text)}"
+            chosen = await self._client.allow(message, (NO, YES), self._timeout_s, is_told=True)
             if chosen == YES:
                 allowed.append(hunk.id)
             elif chosen != NO:

@@ -167,16 +167,20 @@ def bundle(diagnosis: Diagnosis, private: Private) -> str:
         fix = f" → {one.fix}" if one.fix else ""
         lines.append(f"| {one.state} | {one.name} | {_cell(one.sentence + fix)} |")
     parts = (
-        ("Settings that differ from the defaults", diagnosis.settings),
-        ("Editors that connected last", diagnosis.editors),
-        ("Last warnings and errors of servers", diagnosis.records),
-        ("Timings", diagnosis.timings),
+        ("Settings that differ from the defaults", diagnosis.settings, CAPABILITIES),
+        ("Editors that connected last", diagnosis.editors, CAPABILITIES),
+        ("Last warnings and errors of servers", diagnosis.records, LINE_LIMIT),
+        ("Timings", diagnosis.timings, CAPABILITIES),
     )
-    for title, found in parts:
-        # A fence of four backticks holds any text with three.
-        lines += ["", f"### {title}", "", "````text", *(found or ("none known",)), "````"]
     hide = Hider().hide
-    return "".join(visible(redacted(hide(line), private)) + "\n" for line in lines)
+    told = [redacted(hide(line), private) for line in lines]
+    for title, found, limit in parts:
+        # A secret may have several lines, and a cut secret would not be recognised.
+        shown = redacted(hide("\n".join(found or ("none known",))), private)
+        # A fence of four backticks holds any text with three.
+        held = shown.replace("````", "[four backticks]").split("\n")
+        told += ["", f"### {title}", "", "````text", *(one[:limit] for one in held), "````"]
+    return "".join(visible(line) + "\n" for line in told)
 
 
 def write_report(text: str, path: str, *, is_sure: bool) -> int:
@@ -260,7 +264,7 @@ def editor_lines(environment: Mapping[str, str]) -> tuple[str, ...]:
         )
         lines.append(f"  used by Indwell: {'; '.join(on) or 'nothing'}")
         announced = json_line(editor.capabilities)
-        lines.append(f"  announced: {announced[:CAPABILITIES]}")
+        lines.append(f"  announced: {announced}")
     return tuple(lines)
 
 
@@ -269,7 +273,7 @@ def last_records(environment: Mapping[str, str]) -> tuple[str, ...]:
     lines: list[str] = []
     for record in _or_nothing(lambda: diary.last_records(environment, RECORDS)):
         lines += islice(_without_sources(record.splitlines()), RECORD_LINES)
-    return tuple(line[:LINE_LIMIT] for line in lines)
+    return tuple(lines)
 
 
 def _without_sources(lines: Sequence[str]) -> Iterator[str]:

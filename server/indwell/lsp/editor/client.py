@@ -164,16 +164,24 @@ class Client:
             await self.still()
             await self.before_asking()  # a command may have arrived during the pause
 
-    async def choose(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+    async def choose(
+        self, message: str, titles: tuple[str, ...], timeout_s: float, *, is_told: bool = False
+    ) -> str | None:
         """Ask the user to choose; return None if there is no choice in time, or after an error.
 
         The message is never shortened, because the user may allow exactly the shown text.
+
+        Args:
+            message: The question.
+            titles: The answers.
+            timeout_s: The time limit, in seconds.
+            is_told: Whether the message is in the user's language already.
         """
         await self.ready()
         by_shown = {one_line(shown): title for shown, title in self._buttons(titles)}
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
-            message=visible(self.words.of(message)),
+            message=visible(message if is_told else self.words.of(message)),
             actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
         asked = self._server.send_request_async("window/showMessageRequest", params)
@@ -205,7 +213,9 @@ class Client:
             await asyncio.sleep(pause_s)
             self._server.notify(WAKE, {})
 
-    async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+    async def allow(
+        self, message: str, titles: tuple[str, ...], timeout_s: float, *, is_told: bool = False
+    ) -> str | None:
         """Ask the user for a choice that can do harm; the first title must be harmless.
 
         In some editors a digit and Enter choose an answer, and the user may have typed them for a
@@ -213,7 +223,7 @@ class Client:
         question lacks.
         """
         while True:
-            chosen = await self.choose(message, titles, timeout_s)
+            chosen = await self.choose(message, titles, timeout_s, is_told=is_told)
             if chosen is None or chosen == titles[0] or not self.features.numbers:
                 return chosen
             shown = next(shown for shown, title in self._buttons(titles) if title == chosen)
@@ -366,7 +376,7 @@ class Client:
             reason=say(params.reason),
             sandbox=say(params.sandbox),
             more=say(params.more),
-            risky=tuple(map(say, params.risky)),
+            risky=tuple(map(self.words.of_part, params.risky)),
         )
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
         return answer if isinstance(answer, protocol.PermissionResult) else None
