@@ -79,7 +79,11 @@ class Edges:
         """Hear a message to the editor."""
 
     def unrecorded(self, what: str) -> None:
-        """Hear that something was used that cannot be replayed."""
+        """Hear, just before the use, that something is used that cannot be replayed.
+
+        Raises:
+            ToolError: A replay refuses the use.
+        """
 
 
 _REAL = Edges()
@@ -122,7 +126,10 @@ def program_edge(run: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Corout
     async def at_edge(*args: P.args, **kwargs: P.kwargs) -> T:
         edges = current()
         stdin = kwargs.get("stdin", b"")
-        if not edges.is_taped or _inside.get() or not isinstance(stdin, bytes):
+        if not edges.is_taped or _inside.get():
+            return await run(*args, **kwargs)
+        if not isinstance(stdin, bytes):
+            edges.unrecorded("a language server or an MCP server")
             return await run(*args, **kwargs)
         if kwargs.get("stop") is not None:
             edges.unrecorded("a background command")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from indwell.cli.cassette.tape import (
     TapeEvent,
     TapeStart,
     each_text,
+    is_kept,
     line_of,
     plain,
     read_cassette,
@@ -33,6 +35,7 @@ from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files.private import append_own, read_own, write_private
 from indwell.lsp.server import roots_of
 from indwell.lsp.wire.stdio import OpenLine, claim_stdio, open_line
+from indwell.sandbox.confine.landlock import keep_writes_in
 from indwell.sandbox.environment import own_environment
 from indwell.secrets import Hider, is_secret, secrets_of
 from indwell.service.stored_keys import key_store
@@ -40,8 +43,6 @@ from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.paths import read_user_file, state_folder, user_file
 
-_KEPT_VARIABLES = ("INDWELL_", "OPENAI_", "ANTHROPIC_")
-_NOT_KEPT = frozenset({"INDWELL_STATE", "INDWELL_TRUSTED", "INDWELL_TOKEN"})
 _RULES_B = 1 << 20
 
 
@@ -59,7 +60,7 @@ def record(options: RecordOptions) -> int:
     Raises:
         UserError: The file exists, or cannot be written.
     """
-    path = Path(options.to).resolve()
+    path = Path(options.to).absolute()  # a link at the name itself is refused
     try:
         write_private(path, b"")
     except OSError as error:
@@ -136,7 +137,7 @@ def _recorder(
         variables={
             name: "hidden" if is_secret(name) else clean(value)
             for name, value in environment.items()
-            if name.startswith(_KEPT_VARIABLES) and name not in _NOT_KEPT
+            if is_kept(name)
         },
         settings=_text_of(lambda: read_user_file(user_file()), clean),
         allowed=_text_of(lambda: _rules(state, roots[0]), clean),
@@ -179,7 +180,9 @@ def replay_cassette(file: str, *, as_json: bool) -> int:
     Raises:
         WrongCassette: The file is not a cassette.
     """
-    outcome = replay(read_cassette(Path(file)))
+    cassette = read_cassette(Path(file))
+    keep_writes_in(tempfile.gettempdir())
+    outcome = replay(cassette)
     if as_json:
         sys.stdout.write(json_line(outcome) + "\n")
     else:

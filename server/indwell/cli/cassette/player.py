@@ -263,8 +263,24 @@ class Player(Edges):
         self._output(TapeEvent("out", body=each_text(plain(body), self.places.fold)))
 
     def unrecorded(self, what: str) -> None:
-        """Report what the recording did not use."""
+        """Report and refuse what the recording did not use; a cassette of others may ask for it.
+
+        Raises:
+            ToolError: Always.
+        """
         self._fail(f"the server uses {what}, which it did not use in the recording")
+        raise ToolError("a replay starts no program and opens no page")
+
+    def writes(self, path: Path, data: bytes) -> None:
+        """Refuse to write a file outside the folders of the replay.
+
+        Raises:
+            ToolError: The file is elsewhere.
+        """
+        del data
+        if not self.places.contain(path):
+            self._fail(f"the server writes {path}, which is not in a folder of the recording")
+            raise ToolError("a replay writes only in its own temporary folders")
 
     # The inputs.
 
@@ -343,7 +359,7 @@ class Player(Edges):
                 raw = unpacked(body) if isinstance(body, str) else bytes_of(body)
                 routing.receive([raw])
             case "disk":
-                path = Path(self.places.unfold(event.name))
+                path = self.places.path(event.name)
                 if event.body is None:
                     with suppress(OSError):
                         remove_own(path)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.cli.cassette.tape import Cassette, Places, unpacked
+from indwell.cli.cassette.tape import Cassette, Places, WrongCassette, is_kept, unpacked
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import remove_own_tree, replace_own, scratch_folder
 from indwell.lsp.wire.language_server import Server
@@ -20,6 +20,9 @@ from indwell.sessions.storage.store import folder_name
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
 from indwell.wiring import preload
+
+MOST_PUT_B = 1 << 30  # the limit of bytes of all files that a replay creates
+LONGEST = 250  # the limit of characters for a folder's name
 
 
 def load_server() -> None:
@@ -39,7 +42,11 @@ def load_server() -> None:
 
 @contextmanager
 def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
-    """Create the user's folders and files in a temporary folder, and the environment."""
+    """Create the user's folders and files in a temporary folder, and the environment.
+
+    Raises:
+        WrongCassette: The cassette names a place outside its folders, or is too large.
+    """
     start = cassette.start
     scratch = scratch_folder()
     places = Places(
@@ -48,25 +55,30 @@ def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
             for number, (name, length) in enumerate(start.places.items())
         }
     )
-    home = places.unfold(start.home)
+    try:
+        home, state = places.path(start.home), places.path(start.state)
+        roots = [places.path(one) for one in start.roots]
+    except WrongCassette:
+        remove_own_tree(scratch)
+        raise
     sign, minutes = ("-" if start.zone >= 0 else "+"), abs(start.zone)
     environment = {
         **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
-        **{name: places.unfold(value) for name, value in start.variables.items()},
-        "HOME": home,
-        "INDWELL_STATE": places.unfold(start.state),
+        **{name: places.unfold(one) for name, one in start.variables.items() if is_kept(name)},
+        "HOME": str(home),
+        "INDWELL_STATE": str(state),
         "TZ": f"REC{sign}{minutes // 60}:{minutes % 60:02}",
         "LC_ALL": "C.UTF-8",
     }
     if start.trusted:
-        environment["INDWELL_TRUSTED"] = os.pathsep.join(map(places.unfold, start.roots))
+        environment["INDWELL_TRUSTED"] = os.pathsep.join(map(str, roots))
     before = dict(os.environ)
     try:
         os.environ.clear()
         os.environ.update(environment)
         _take_zone()
-        for folder in (*places.folders.values(), *map(places.unfold, start.roots)):
-            make_private_folder(Path(folder))
+        for folder in (*map(Path, places.folders.values()), *roots):
+            make_private_folder(folder)
         _put_files(cassette, places)
         yield places, environment
     finally:
@@ -74,30 +86,33 @@ def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
         os.environ.update(before)
         _take_zone()
         remove_own_tree(scratch)
-        for folder in places.folders.values():
+        for one in places.folders.values():
             with suppress(OSError):
-                remove_own_tree(Path(folder))
+                remove_own_tree(Path(one))
 
 
 def _folder(scratch: Path, number: int, length: int) -> str:
     """Return a new folder whose path has this length, if that is possible."""
     short = f"{tempfile.gettempdir()}/{scratch.name[-6:]}{number}"
-    return short + "x" * max(0, length - len(short))
+    return short + "x" * max(0, min(length, LONGEST) - len(short))
 
 
 def _put_files(cassette: Cassette, places: Places) -> None:
-    start = cassette.start
+    start, n_bytes = cassette.start, 0
     for event in cassette.events:
         if event.kind == "files":
             for name, size in event.body.items():
-                put_file(Path(places.unfold(name)), b" " * size)
+                n_bytes += size
+                if n_bytes > MOST_PUT_B:
+                    raise WrongCassette("the cassette has too many large files to replay it")
+                put_file(places.path(name), b" " * size)
         elif event.kind == "file":
-            put_file(Path(places.unfold(event.name)), unpacked(places.unfold(event.body)))
+            put_file(places.path(event.name), unpacked(places.unfold(event.body)))
     if start.settings is not None:
         put_file(user_file(), places.unfold(start.settings).encode())
     if start.allowed is not None:
-        root = Path(places.unfold(start.roots[0]))
-        rules = Path(places.unfold(start.state), "permissions", f"{folder_name(root)}.json")
+        root = places.path(start.roots[0])
+        rules = places.path(start.state) / "permissions" / f"{folder_name(root)}.json"
         put_file(rules, places.unfold(start.allowed).encode())
 
 

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import lzma
+import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,10 @@ from indwell.lsp.wire.base_protocol import parsed
 
 FORMAT = 1
 MOST_B = 64 << 20  # the limit of bytes of a cassette
+MEMORY_B = 128 << 20  # the limit of bytes of memory to decompress it
 _BYTES = "base64:"
+_KEPT_VARIABLES = ("INDWELL_", "OPENAI_", "ANTHROPIC_")
+_NOT_KEPT = frozenset({"INDWELL_STATE", "INDWELL_TRUSTED", "INDWELL_TOKEN"})
 
 EventKind: TypeAlias = Literal[
     "in",
@@ -150,6 +154,29 @@ class Places:
             text = text.replace(f"«{name}%%»", quote(folder).replace("%", "%25"))
         return text
 
+    def path(self, name: str) -> Path:
+        """Return the path of a name in a cassette.
+
+        Raises:
+            WrongCassette: The name leads out of the folders; a cassette of others may do that.
+        """
+        path = Path(os.path.normpath(self.unfold(name)))
+        if not self.contain(path):
+            raise WrongCassette(
+                f"the cassette names {name!r}, which is outside its folders; do not trust the file"
+            )
+        return path
+
+    def contain(self, path: Path) -> bool:
+        """Return whether a path is in one of the folders."""
+        normal = Path(os.path.normpath(path))
+        return "\0" not in str(path) and any(map(normal.is_relative_to, self.folders.values()))
+
+
+def is_kept(variable: str) -> bool:
+    """Return whether a cassette may set this variable of the environment."""
+    return variable.startswith(_KEPT_VARIABLES) and variable not in _NOT_KEPT
+
 
 def each_text(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain JSON
     """Return plain JSON data with ``change`` applied to every text, also to the names of fields."""
@@ -215,7 +242,7 @@ def read_cassette(path: Path) -> Cassette:
     try:
         data = read_bytes_private(path, follow_link=True, limit_b=MOST_B)
         if path.suffix == ".xz":
-            data = lzma.LZMADecompressor().decompress(data, MOST_B)
+            data = lzma.LZMADecompressor(memlimit=MEMORY_B).decompress(data, MOST_B)
     except OSError as error:
         raise WrongCassette(f"{path} cannot be read ({error.strerror})") from error
     except lzma.LZMAError as error:
@@ -223,7 +250,7 @@ def read_cassette(path: Path) -> Cassette:
     first, _, rest = data.partition(b"\n")
     try:
         start = msgspec.json.decode(first, type=TapeStart)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WrongCassette(f"{path} is not a cassette of `indwell record` ({error})") from error
     if start.cassette != FORMAT:
         raise WrongCassette(
@@ -234,6 +261,6 @@ def read_cassette(path: Path) -> Cassette:
     for line in rest.splitlines():
         try:
             events.append(msgspec.json.decode(line, type=TapeEvent))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             break  # the recording was killed; the events before are whole
     return Cassette(start, events)

@@ -109,6 +109,27 @@ def enter(rules: Sequence[Rule], filters: bytes) -> None:
     _filter(filters)
 
 
+def keep_writes_in(folder: str) -> bool:
+    """Let this thread, and threads that it starts, write only in ``folder``, and permanently.
+
+    They start no program and connect to nothing. Reading stays as it is.
+
+    Returns:
+        False if the kernel cannot hold the thread, which then stays as it is.
+    """
+    if abi() < NEEDED_ABI:
+        return False
+    devices = (Rule(one, WRITE_FILE | TRUNCATE) for one in _DEVICES)
+    read = READ_FILE | READ_DIR
+    ruleset = _ruleset((Rule("/", read), *devices, Rule(folder, read | WRITE)))
+    try:
+        _control(_PR_SET_NO_NEW_PRIVS, 1)
+        _call(_RESTRICT, ruleset, 0)
+    finally:
+        os.close(ruleset)
+    return True
+
+
 def _ruleset(rules: Sequence[Rule]) -> int:
     attributes = struct.pack("=QQQ", ALL, _NO_TCP, _NO_SIGNALS_NOR_ABSTRACT_SOCKETS)
     ruleset = _call(_CREATE, attributes, len(attributes), 0)
