@@ -180,7 +180,8 @@ async def fetching(
     sendable = sendable_key(key)
     # Loading certificates takes 20-100 ms and runs in a thread; plain http needs no certificates.
     is_plain = base_url.lower().startswith("http:")
-    client = httpx2.AsyncClient(
+    client = await asyncio.to_thread(
+        httpx2.AsyncClient,
         verify=False if is_plain else await asyncio.to_thread(certificates),
         follow_redirects=False,
         timeout=httpx2.Timeout(timeout_s),
