@@ -54,7 +54,8 @@ PROTOCOL = 1
 
 _Content = TypeVar("_Content")
 _Upgrade: TypeAlias = Callable[[Any], Any]
-_COMMENT = re.compile(r"<!-- indwell: version (\d{1,9}) -->")
+# The comment is alone on its line, so a fact that quotes a comment does not change the version.
+_COMMENT = re.compile(r"^<!-- indwell: version (\d{1,9}) -->(?=[ \t\r]*$)", re.MULTILINE)
 
 
 def refuse_newer(kind: str, found: int, what: str) -> None:

@@ -29,6 +29,7 @@ from indwell.compatibility import (
     Replaced,
     StoredForm,
     current_options,
+    refuse_newer_page,
     stamped_page,
 )
 from indwell.context.memory import Fact
@@ -375,6 +376,13 @@ def test_a_changed_page_gets_the_version_of_the_program_that_changed_it() -> Non
     old = "# Facts\n\n<!-- indwell: version 0 -->\n\n- a\n"
     assert stamped_page("memory", old) == old.replace("version 0", "version 1")
     assert stamped_page("memory", "- a\n") == "- a\n"
+
+
+def test_a_fact_that_quotes_a_version_does_not_make_the_page_newer() -> None:
+    page = "- We write <!-- indwell: version 999 --> into pages\n<!-- indwell: version 1 -->\n"
+    refuse_newer_page("memory", page, "the page")
+    with pytest.raises(NewerVersion):
+        refuse_newer_page("memory", "- a\r\n<!-- indwell: version 999 -->\r\n", "the page")
 
 
 def test_names_that_are_not_utf_8_survive_in_a_stored_file() -> None:
