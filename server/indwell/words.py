@@ -9,8 +9,9 @@ different languages. Without a translation, the English sentence is shown.
 A key of a catalogue is a sentence with named placeholders, such as ``Change {path}?``. The text at
 a placeholder is shown as it is. If the name begins with ``words``, the text is a sentence of
 Indwell and is translated, too. If the name begins with ``number``, only a number fits; a name such
-as ``path`` does not fit half a sentence. The source writes such a sentence as an f-string, and
-``scripts/languages.py`` checks that the source still contains the words of each key.
+as ``path`` does not fit half a sentence. ``{text}`` at the end takes the rest of the message with
+all its lines, which are words of the user or of the model. The source writes such a sentence as an
+f-string, and ``scripts/languages.py`` checks that the source still contains the words of each key.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ DEPTH = 4  # the limit of sentences within sentences
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _KNOWN = 3
-_INNER, _NUMBER = "words", "number"
+_INNER, _NUMBER, _REST = "words", "number", "text"
 _NAMES = {
     "address", "command", "device", "endpoint", "folder", "host", "id", "model", "name", "path",
     "program", "server", "tool", "where",
@@ -161,6 +162,8 @@ class _Catalogue:
         if (whole := self._whole.get(text)) is not None:
             return whole
         if "\n" in text:
+            if (labelled := self._labelled(text, depth)) is not None:
+                return labelled
             lines = text.split("\n")
             known = [self.of(line, depth) for line in lines[:MOST_LINES]]
             return "\n".join((*known, *lines[MOST_LINES:]))
@@ -209,6 +212,15 @@ class _Catalogue:
         if text[:1].isupper():
             small = self._sentence(text[0].lower() + text[1:], depth)
             return None if small is None else small[:1].upper() + small[1:]
+        return None
+
+    def _labelled(self, text: str, depth: int) -> str | None:
+        """Return a sentence that ends with words of the user or the model, or None."""
+        for one in chain(self._by_start.get(text[:_KNOWN], ()), self._by_end.get("", ())):
+            if one.names[-1] == _REST and not one.texts[-1]:
+                values = one.values(text)
+                if values is not None:
+                    return self._filled(one, values, depth - 1)
         return None
 
     def _filled(self, template: _Template, values: Sequence[str], depth: int) -> str:

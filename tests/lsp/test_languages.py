@@ -5,6 +5,9 @@ import json
 import pytest
 
 from indwell.agent.core import events
+from indwell.lsp.messages.methods import CommitMessageResult
+from indwell.lsp.messages.values import translated
+from indwell.lsp.messages.views import LoginResult, StepRow
 from indwell.service.event_words import in_words
 from indwell.words import ENGLISH, words_for
 from support.editing import Home, bash, editing, mend, results
@@ -101,6 +104,48 @@ async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:
         (argument,) = command.arguments or ()
         accepted = await editor.execute(command.command, {**argument, "wait": True})
         assert accepted["message"] == "1 Änderung in shop.py angenommen"
+
+
+SENTENCES_OF_INDWELL = "Accept trailing commas\nStop\nReject empty input (new file)"
+
+
+def test_a_commit_message_of_the_model_is_not_translated() -> None:
+    german = words_for("de")
+    assert german.of(SENTENCES_OF_INDWELL) != SENTENCES_OF_INDWELL
+    written = CommitMessageResult(SENTENCES_OF_INDWELL, staged=True)
+    assert translated(written, german) == written
+    english = LoginResult(
+        ok=False,
+        model="Stop",
+        message="Stop",
+        steps=(StepRow("Stop", "ok", "Stop", "Stop"),),
+        notes=("Stop",),
+        models=("Stop",),
+        origin="",
+    )
+    assert translated(english, german) == LoginResult(
+        ok=False,
+        model="Stop",
+        message="Stoppen",
+        steps=(StepRow("Stop", "ok", "Stoppen", "Stoppen"),),
+        notes=("Stoppen",),
+        models=("Stop",),
+        origin="",
+    )
+    assert translated(english, ENGLISH) is english
+
+
+@pytest.mark.parametrize(
+    ("label", "german"),
+    [
+        ("Your prompt was not sent: ", "Ihr Prompt wurde nicht gesendet: "),
+        ("your next prompt was: ", "Ihr nächster Prompt war: "),
+        ("kept: ", "gemerkt: "),
+    ],
+)
+def test_the_users_own_lines_after_a_label_are_not_translated(label, german) -> None:
+    text = f"Fix this\n{SENTENCES_OF_INDWELL}"
+    assert words_for("de").of(label + text) == german + text
 
 
 def test_events_keep_the_texts_of_the_user_and_the_model() -> None:

@@ -261,7 +261,7 @@ async def test_a_login_without_a_model_lists_the_available_models(desk) -> None:
         named = await desk.ask("indwell/login", params)
     assert (unnamed.ok, unnamed.model, unnamed.models) == (False, "", ("a", "b"))
     step = unnamed.steps[-1]
-    assert (step.sentence, step.mend) == ("no model was chosen of a, b", "name one")
+    assert (step.sentence, step.fix) == ("no model was chosen of a, b", "name one")
     assert (named.ok, named.models) == (False, ("a", "b"))
     assert "'c' is not in its list" in [one.sentence for one in named.steps]
 

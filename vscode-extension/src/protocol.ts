@@ -1491,7 +1491,7 @@ export interface StepRow {
   readonly name: string;
   readonly state: "ok" | "warn" | "fail" | "skipped";
   readonly sentence: string;
-  readonly mend: string;
+  readonly fix: string;
 }
 
 /** The argument of `indwell.fix` and of similar commands; all fields are optional. */

@@ -236,6 +236,8 @@ class KeptRow(Value, frozen=True):
     path: str
     why: str
 
+    SENTENCES = ("why",)
+
 
 class VerdictResult(Value, frozen=True):
     """The result of accepting or rejecting changes.
@@ -256,6 +258,8 @@ class VerdictResult(Value, frozen=True):
     message: str
     running: bool = False
 
+    SENTENCES = ("kept", "message")
+
 
 class UndoVerdictResult(Value, frozen=True):
     """The result of undoing the newest accept or reject.
@@ -275,3 +279,5 @@ class UndoVerdictResult(Value, frozen=True):
     left: int
     message: str
     running: bool = False
+
+    SENTENCES = ("kept", "message")

@@ -244,6 +244,8 @@ class TurnResult(Value, frozen=True):
     changes: tuple[views.FileResult, ...]
     verified: str = ""
 
+    SENTENCES = ("message", "verified")
+
 
 class EventParams(Value, frozen=True):
     """One event of a session; ``seq`` counts from 1 without gaps."""

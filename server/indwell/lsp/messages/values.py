@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import msgspec
+
+from indwell.words import Words
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -12,9 +14,11 @@ class Value(msgspec.Struct, frozen=True):
 
     Attributes:
         HIDDEN: The fields that a log must not show, and that ``repr`` leaves out.
+        SENTENCES: The fields with sentences of Indwell, or with rows that have such fields.
     """
 
     HIDDEN: ClassVar[frozenset[str]] = frozenset()
+    SENTENCES: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         shown = ", ".join(
@@ -23,6 +27,32 @@ class Value(msgspec.Struct, frozen=True):
             if name not in self.HIDDEN
         )
         return f"{type(self).__name__}({shown})"
+
+
+_ValueT = TypeVar("_ValueT", bound=Value)
+
+
+def translated(value: _ValueT, words: Words) -> _ValueT:
+    """Return a message with its sentences of Indwell in the user's language.
+
+    All other fields stay as they are: texts of the model and the user, names and paths.
+    """
+    if not words.language or not value.SENTENCES:
+        return value
+    given = {name: _translated_field(getattr(value, name), words) for name in value.SENTENCES}
+    return msgspec.structs.replace(value, **given)
+
+
+def _translated_field(field: object, words: Words) -> object:
+    match field:
+        case str():
+            return words.of(field)
+        case tuple():
+            return tuple(_translated_field(one, words) for one in field)
+        case Value():
+            return translated(field, words)
+        case _:
+            return field
 
 
 class CommandArguments(Value, frozen=True):

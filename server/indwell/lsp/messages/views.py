@@ -183,6 +183,8 @@ class SessionResult(Value, frozen=True):
     todo: tuple[TodoRow, ...]
     plan: PlanResult | None = None
 
+    SENTENCES = ("notices",)
+
 
 class ResumeResult(Value, frozen=True):
     """A resumed session; ``draft`` is the user's text that never reached the model.
@@ -195,6 +197,8 @@ class ResumeResult(Value, frozen=True):
     model: str
     draft: str
     notices: tuple[str, ...]
+
+    SENTENCES = ("notices",)
 
 
 class ModelsParams(Value, frozen=True):
@@ -252,7 +256,9 @@ class StepRow(Value, frozen=True):
     name: str
     state: State
     sentence: str
-    mend: str
+    fix: str
+
+    SENTENCES = ("sentence", "fix")
 
 
 class LoginResult(Value, frozen=True):
@@ -270,6 +276,8 @@ class LoginResult(Value, frozen=True):
     notes: tuple[str, ...]
     models: tuple[str, ...]
     origin: str
+
+    SENTENCES = ("message", "steps", "notes")
 
 
 class EventsParams(Value, frozen=True):

@@ -19,6 +19,7 @@ import msgspec
 from indwell import edges
 from indwell.errors import SessionOpen, UserError
 from indwell.installation import installation
+from indwell.lsp.messages.values import Value, translated
 from indwell.lsp.wire import base_protocol
 from indwell.lsp.wire.base_protocol import (
     INTERNAL_ERROR,
@@ -203,8 +204,9 @@ class Routing:
 
     def _answer(self, request: RpcRequest, result: object) -> bytes:
         try:
-            told = _in_words(self._server.plain(result), self._server.words)
-            return base_protocol.answer(request.id, told)
+            if isinstance(result, Value):
+                result = translated(result, self._server.words)
+            return base_protocol.answer(request.id, self._server.plain(result))
         except Exception as error:  # noqa: BLE001 - a result that is no JSON is a bug of ours
             return _error(request, error, self._server.words)
 
@@ -271,30 +273,6 @@ def refused(error: UserError, draft: str = "") -> RequestError:
     if isinstance(error, SessionOpen):
         data["reason"] = OPEN_ELSEWHERE
     return RequestError(str(error), REQUEST_FAILED, data or None)
-
-
-_TOLD_IN_ROWS = ("why", "sentence", "fix")
-_TOLD = ("message", "verified")  # fields of results with sentences of Indwell
-
-
-def _in_words(result: object, words: Words) -> object:
-    """Return a result with its messages in the user's language."""
-    if not words.language or not isinstance(result, dict):
-        return result
-    told: dict[str, object] = {
-        name: words.of(result[name]) for name in _TOLD if isinstance(result.get(name), str)
-    }
-    for name in ("notices", "kept", "steps", "notes"):
-        if isinstance(rows := result.get(name), list | tuple):
-            told[name] = [_row_in_words(one, words) for one in rows]
-    return {**result, **told}
-
-
-def _row_in_words(row: object, words: Words) -> object:
-    if isinstance(row, dict):
-        told = {name: words.of(row[name]) for name in _TOLD_IN_ROWS if row.get(name)}
-        return {**row, **told}
-    return words.of(row) if isinstance(row, str) else row
 
 
 def _error(request: RpcRequest, error: Exception, words: Words) -> bytes:
