@@ -82,6 +82,7 @@ async def test_purge_lists_first_and_deletes_only_indwells_files(home) -> None:
     assert [one["kind"] for one in would["would_delete"]] == ["folder", "key"]
     done = await run(home, "purge", "--yes")
     assert (done.code, file_keyring.held(home.folder)) == (0, {})
+    assert done.stdout.endswith("\nall of this is deleted\n")
     assert [path.name for path in home.state.iterdir()] == ["other.txt"]
     assert [path.name for path in (home.config / "indwell").iterdir()] == ["config.toml"]
     assert (home.config / "indwell" / "config.toml").read_text(encoding="utf-8") == settings

@@ -49,7 +49,7 @@ from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError
-from indwell.files.private import scratch_folder
+from indwell.files.private import remove_own_tree, scratch_folder
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
 from indwell.service.endpoint.connection_test import EndpointAnswer, look, talk
@@ -371,9 +371,8 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
     chosen = await asyncio.to_thread(lambda: read_settings(environment).settings)
     lean = await asyncio.to_thread(_why_lean, chosen)
     chosen = msgspec.structs.replace(chosen, provider="scripted", memory=True)
-    place = SessionPlace(
-        new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch_folder()
-    )
+    scratch = await asyncio.to_thread(scratch_folder)
+    place = SessionPlace(new_id(datetime.now(UTC), os.urandom(RANDOM_B)), MemoryLog(), scratch)
     session = make_session(
         place,
         DiskWorkspace([folder]),
@@ -384,6 +383,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
         lean=bool(lean),
     )
     await session.close()
+    await asyncio.to_thread(remove_own_tree, scratch)
     return Beginning(session.conversation, chosen, lean)
 
 

@@ -88,6 +88,8 @@ def purge(*, is_sure: bool, as_json: bool, with_settings: bool = False) -> int:
         sys.stdout.write(json_line(answer) + "\n")
     for sentence in failed:
         tell(sentence, file=sys.stderr)
+    if items and not failed and not as_json:
+        tell("all of this is deleted")
     return 1 if failed else 0
 
 
