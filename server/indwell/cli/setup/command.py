@@ -159,7 +159,9 @@ def _tell(configuration: EditorConfiguration, command: tuple[str, ...]) -> None:
         )
     for step in configuration.next_steps:
         sys.stderr.write(f"- {step}\n")
-    sys.stderr.write(f"- More, in the documentation of Indwell: docs/editors/{configuration.page}\n")
+    sys.stderr.write(
+        f"- More, in the documentation of Indwell: docs/editors/{configuration.page}\n"
+    )
 
 
 def _change(
