@@ -26,7 +26,7 @@ ERRORS = {
     "NotAuthorised", "OutOfCredit", "ToolsUnsupported", "ContextOverflow", "RequestRejected",
     "BadReply", "EmptyReply", "ConversationTooLarge", "WindowTooSmall", "NobodyThere",
     "SettingsError", "SessionError", "WrongArgument", "UnknownSession", "SessionOpen",
-    "RecordsLost", "WrongInput", "WrongAddress",
+    "RecordsLost", "WrongInput", "WrongAddress", "WrongTasks", "WrongCassette", "NewerVersion",
 }  # fmt: skip
 SHOWN = ERRORS | {
     "show", "tell", "warn", "fail", "choose", "allow", "type_line", "Notice", "Question", "Ask",
@@ -34,14 +34,18 @@ SHOWN = ERRORS | {
     "print", "_line", "_command", "diff_command", "verdict_command", "FirstRunParams",
 }  # fmt: skip
 # Folders with texts for the model only, or for developers.
-SILENT = {"batch", "context", "evaluation", "files", "navigation", "prompt", "replay", "tools"}
+SILENT = {"context", "files", "navigation", "prompt", "tools"}
 # Sentences with a clause that no single string of the source contains.
 COMPOSED = {
+    "Edit this: {words}",
+    (
+        "[bold]Indwell demo[/] with the scripted model that ships with Indwell "
+        "(no language model, no key, no network)"
+    ),
     "show program's version number and exit",  # of argparse, as the next two
     "show this help message and exit",
     "positional arguments",
     "Run a command in the background, in {place}?",
-    "You are asked again when one comes.",
     "1 change in {words}",
     "1 change stays pending ({words})",
     "{number} changes stay pending ({words})",
@@ -56,8 +60,6 @@ COMPOSED = {
     "nothing is stored for {endpoint}",
     "there are no sessions on this machine",
     "there are no sessions for {folder}; `--all` shows other folders'",
-    "{host} accepts no more requests now and asks to wait {time}; try again then",
-    "{host} accepts no more requests now and asks to wait {time}; try again then: {text}",
 }
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")

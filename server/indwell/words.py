@@ -9,9 +9,10 @@ different languages. Without a translation, the English sentence is shown.
 A key of a catalogue is a sentence with named placeholders, such as ``Change {path}?``. The text at
 a placeholder is shown as it is. If the name begins with ``words``, the text is a sentence of
 Indwell and is translated, too. If the name begins with ``number``, only a number fits; a name such
-as ``path`` does not fit half a sentence. ``{text}`` at the end takes the rest of the message with
-all its lines, which are words of the user or of the model. The source writes such a sentence as an
-f-string, and ``scripts/languages.py`` checks that the source still contains the words of each key.
+as ``path`` does not fit half a sentence. Numbers there, and in a list at ``figures``, get the
+separators of the language. ``{text}`` at the end takes the rest of the message with all its lines,
+which are words of the user or of the model. The source writes such a sentence as an f-string, and
+``scripts/languages.py`` checks that the source still contains the words of each key.
 """
 
 from __future__ import annotations
@@ -32,14 +33,16 @@ DEPTH = 4  # the limit of sentences within sentences
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _KNOWN = 3
-_INNER, _NUMBER, _REST = "words", "number", "text"
+_INNER, _NUMBER, _FIGURES, _REST = "words", "number", "figures", "text"
 _NAMES = {
     "address", "command", "device", "endpoint", "folder", "host", "id", "model", "name", "path",
     "program", "server", "tool", "where",
 }  # fmt: skip
 _QUOTES = ("'", '"', "`", "“", "/")
 MOST_SPACES = 1
-_NUMBERS = re.compile(r"[\d,.]+")
+_NUMBERS = re.compile(r"[+-]?[\d,.]+")
+_MANY_DIGITS = re.compile(r"\d[\d,.]*\d")
+_FORM = "1,000.5"  # The translation of this key shows the language's separators in numbers.
 # Sentences that one line contains side by side, from the outermost separator to the innermost.
 _SEPARATORS = (" · ", "; ")
 _STYLES = re.compile(r"((?:\[[a-z ]+\])+)(.*)((?:\[/\])+)", re.DOTALL)
@@ -150,6 +153,8 @@ class _Catalogue:
         # The first characters of a text, or else its last ones, lead to the sentences that may fit.
         self._by_start: dict[str, list[_Template]] = {}
         self._by_end: dict[str, list[_Template]] = {}
+        form = entries.get(_FORM, _FORM)
+        self._separators = {ord(","): form[1], ord("."): form[5]}
         for one in templates:
             start, end = one.texts[0][:_KNOWN], one.texts[-1][-_KNOWN:]
             if len(start) == _KNOWN:
@@ -186,19 +191,23 @@ class _Catalogue:
         for separator in _SEPARATORS:
             parts = _outside_brackets(text, separator)
             if len(parts) > 1:
-                return separator.join(self.of(one, depth) for one in parts)
+                return self._mark(separator).join(self.of(one, depth) for one in parts)
         if (start := _bracket(text)) > 0:
             before, within = self.of(text[:start], depth), self.of(text[start + 2 : -1], depth)
-            return f"{before} ({within})"
+            return f"{before}{self._mark(' (')}{within}{self._mark(')')}"
         if colon:
             return f"{name}: {self.of(rest, depth - 1)}"
         # A list of names is data; only known parts and figures make a list of sentences.
         found = [
-            self._sentence(one, depth) if any(map(str.isalpha, one)) else one
+            self._sentence(one, depth) or (None if any(map(str.isalpha, one)) else one)
             for one in text.split(", ")
         ]
         known = [one for one in found if one is not None]
-        return ", ".join(known) if len(known) == len(found) else text
+        return self._mark(", ").join(known) if len(known) == len(found) else text
+
+    def _mark(self, mark: str) -> str:
+        """Return the language's form of a punctuation mark."""
+        return self._whole.get(mark, mark)
 
     def _sentence(self, text: str, depth: int) -> str | None:
         """Return the translation of exactly one sentence, or None."""
@@ -224,11 +233,19 @@ class _Catalogue:
         return None
 
     def _filled(self, template: _Template, values: Sequence[str], depth: int) -> str:
+        names = template.names
         given = {
-            name: self.of(value, depth) if name.startswith(_INNER) else value
-            for name, value in zip(template.names, values, strict=True)
+            name: self._value(name, one, depth) for name, one in zip(names, values, strict=True)
         }
         return _PLACEHOLDER.sub(lambda found: given[found[1]], template.translation)
+
+    def _value(self, name: str, value: str, depth: int) -> str:
+        """Return the text at a placeholder for the translation."""
+        if name.startswith(_INNER):
+            return self.of(value, depth)
+        if name.startswith((_NUMBER, _FIGURES)):
+            return _MANY_DIGITS.sub(lambda found: found[0].translate(self._separators), value)
+        return value
 
 
 def _may_be(name: str, value: str) -> bool:

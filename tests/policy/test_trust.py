@@ -53,7 +53,7 @@ def test_tru_05_only_files_with_trusted_content_count_as_unchanged() -> None:
 
 def test_the_trust_question_for_a_folder_without_files_names_no_file_that_could_change() -> None:
     last = question_words("/work", [], None).split("\n", 2)[-1]
-    assert last == "You are asked again when one comes."
+    assert last == "Indwell asks again when one appears."
 
 
 def test_the_question_lists_what_trust_enables() -> None:
@@ -77,7 +77,10 @@ You are asked again when one of these files changes.\
 
 def test_an_empty_folder_needs_the_trust_question() -> None:
     words = question_words("/w", [], None)
-    assert "as your mode and rules allow. It contains no such files so far.\n" in words
+    assert (
+        "as your mode and rules allow. The folder has no files so far that trust would enable.\n"
+        in words
+    )
 
 
 def test_tru_05_the_trust_question_for_a_changed_file_shows_its_diff() -> None:

@@ -49,6 +49,7 @@ _OPENING = (
     "It is restricted now: Indwell reads and answers, but does not edit files or run commands. "
     "If you trust it, Indwell does both, as your mode and rules allow"
 )
+_AGAIN = "You are asked again when one of these files changes."
 
 
 class TrustStanding(msgspec.Struct, frozen=True):
@@ -133,11 +134,10 @@ def question_words(
         f"Indwell: do you trust the files in {one_line(folder)!r}?",
         f"{_OPENING}, and these files take effect:"
         if items
-        else f"{_OPENING}. It contains no such files so far.",
+        else f"{_OPENING}. The folder has no files so far that trust would enable.",
     ]
     lines += _by_kind(items)
-    when = "one of these files changes" if items else "one comes"
-    lines.append(f"You are asked again when {when}.")
+    lines.append(_AGAIN if items else "Indwell asks again when one appears.")
     return "\n".join(lines)
 
 
@@ -155,7 +155,7 @@ def left_out_question(
         "mode and rules allow. Until you answer, these files have no effect on Indwell, Indwell "
         "asks before git runs their programs, and starts no check or server by itself:"
     )
-    closing = "You are asked again when one of these files changes."
+    closing = _AGAIN
     if before is not None:
         closing += f" “{LEAVE}” also leaves out the files that you used before."
     return "\n".join([opening, *listed, closing])

@@ -30,6 +30,7 @@ from indwell.cli.cassette.tape import (
 from indwell.cli.doctor.report import known_secrets
 from indwell.cli.serve.command import serve_opened
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell, told
 from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files.private import append_own, read_own, write_private
@@ -74,7 +75,10 @@ def record(options: RecordOptions) -> int:
         return opened
     environment = own_environment()
     recorder = _recorder(opened, options, environment, path)
-    sys.stderr.write(f"indwell: recording to {path}; the file will contain your code and prompts\n")
+    tell(
+        f"indwell: recording to {path}; the file will contain your code and prompts",
+        file=sys.stderr,
+    )
     with edges.installed(recorder):
         try:
             return serve_opened(
@@ -95,7 +99,7 @@ def _tell(path: Path, recorder: Recorder) -> None:
         )
     if recorder.unrecordable:
         words.append(f"it cannot be replayed: {', '.join(recorder.unrecordable)}")
-    sys.stderr.write("; ".join(words) + "\n")
+    print("; ".join(map(told, words)), file=sys.stderr)
 
 
 def _recorder(
@@ -186,5 +190,5 @@ def replay_cassette(file: str, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json_line(outcome) + "\n")
     else:
-        print(visible(outcome.words))
+        tell(visible(outcome.words))
     return outcome.code

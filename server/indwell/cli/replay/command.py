@@ -16,6 +16,7 @@ import msgspec
 from indwell.cli.replay.options import ReplayOptions
 from indwell.cli.stored.imported import read_sessions
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import told
 from indwell.context.compaction.step import TokenRates
 from indwell.context.request.window_parts import PART_NAMES
 from indwell.context.untrusted_text import one_line
@@ -110,7 +111,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
             _print_table(console, name, _table(report.presets, figures))
     n = len(report.names)
     title = f"{n} session{'s' if n != 1 else ''}, window {report.window:,}"
-    _print_table(console, title, _table(report.presets, report.totals))
+    _print_table(console, told(title), _table(report.presets, report.totals))
     unit = f"US dollars, as {report.prices}" if report.prices else "a million input tokens"
     lines = [f"cost in {unit}; includes summaries and lost text that was read again"]
     lines.append("`indwell replay --help` explains rows and presets")
@@ -120,7 +121,7 @@ def print_table(report: ReplayReport, *, each: bool) -> None:
     if len(report.notes) > _NOTES:
         lines.append(f"and {len(report.notes) - _NOTES} notes more")
     for line in lines:
-        console.print(one_line(line), markup=False, highlight=False, soft_wrap=True)
+        console.print(one_line(told(line)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _fitted_words(n_fitted: int, n: int) -> str:

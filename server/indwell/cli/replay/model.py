@@ -23,6 +23,7 @@ from indwell.agent.core.session import Session, TurnState
 from indwell.agent.core.session_parts import OtherModel
 from indwell.cli.terminal.front_door import AllowingApprover
 from indwell.cli.terminal.output import cost_words
+from indwell.cli.terminal.telling import tell
 from indwell.context.compaction.digesting.transcript_index import TranscriptIndex
 from indwell.context.compaction.presets import Preset
 from indwell.context.compaction.step import CompactionFacts, SummarySpan, TokenRates
@@ -57,7 +58,7 @@ def model_summaries(name: str) -> Iterator[Summarise]:
     settings = msgspec.structs.replace(loaded.settings, model=name)
     model = make_model(settings)
     for notice in filter(None, (*loaded.notices, model.notice)):
-        print(notice, file=sys.stderr)
+        tell(notice, file=sys.stderr)
     session = _session(settings, model)
     with asyncio.Runner() as runner:
         asking = _Asking(session, model, runner)
@@ -66,7 +67,7 @@ def model_summaries(name: str) -> Iterator[Summarise]:
         finally:
             runner.run(session.close())
             if asking.n_calls:
-                print(f"summaries by {name}: {_spent(session, asking.n_calls)}", file=sys.stderr)
+                tell(f"summaries by {name}: {_spent(session, asking.n_calls)}", file=sys.stderr)
 
 
 def _spent(session: Session, n_calls: int) -> str:

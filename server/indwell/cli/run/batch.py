@@ -47,6 +47,7 @@ from indwell.cli import DONE, FAILED, LIMITED, code_of_stop
 from indwell.cli.run.batch_grammar import BatchArguments
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell, told
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError, UserError, WrongArgument, reason
 from indwell.files.append_log import make_private_folder
@@ -98,10 +99,10 @@ def batch(arguments: BatchArguments) -> int:
     try:
         ending, final = run_plan(arguments, plan)
     except KeyboardInterrupt as stop:
-        print("stopped; go on with --resume", file=sys.stderr)
+        tell("stopped; go on with --resume", file=sys.stderr)
         return code_of_stop(stop)
     if not arguments.json:
-        print(f"results: {arguments.place}", file=sys.stderr)
+        tell(f"results: {arguments.place}", file=sys.stderr)
     is_good = all(task.id in final and is_success(final[task.id]) for task in plan.tasks)
     return ENDING_CODES.get(ending, FAILED) if is_good or ending != "done" else FAILED
 
@@ -261,7 +262,7 @@ async def _run(
             from indwell.batch.on_ray import RayEngine
 
             if address := os.environ.get("RAY_ADDRESS"):
-                print(f"connecting to the Ray cluster at {address}", file=sys.stderr)
+                print(told(f"connecting to the Ray cluster at {address}"), file=sys.stderr)
             engine = RayEngine(
                 arguments.place,
                 budget=budget,
@@ -347,23 +348,23 @@ def _tell_dry_run(dry: DryRun, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json_line(dry) + "\n")
         return
-    print(
+    tell(
         f"tasks: {dry.tasks:,}, repositories: {dry.repositories:,}, without a result: {dry.left:,}"
     )
     if dry.most_cost is None:
-        print("cost at most: not limited; set --max-cost, or `max_cost` in each task")
+        tell("cost at most: not limited; set --max-cost, or `max_cost` in each task")
     else:
-        print(f"cost at most: ${dry.most_cost:,.2f}, by `max_cost` of the tasks or --max-cost")
+        tell(f"cost at most: ${dry.most_cost:,.2f}, by `max_cost` of the tasks or --max-cost")
     if dry.spent:
-        print(f"spent so far: ${dry.spent:,.4f}")
+        tell(f"spent so far: ${dry.spent:,.4f}")
     if dry.expected_tokens is None:
-        print(
+        tell(
             "expected cost: not known before the first result; end a run with Ctrl-C after some "
             "results, then use --dry-run again"
         )
     else:
         money = "" if dry.expected_cost is None else f", ${dry.expected_cost:,.2f}"
-        print(f"expected, from the results so far: {dry.expected_tokens:,} tokens{money}")
+        tell(f"expected, from the results so far: {dry.expected_tokens:,} tokens{money}")
 
 
 @contextmanager
@@ -377,7 +378,7 @@ def _view(arguments: BatchArguments) -> Iterator[Callable[[BatchEvent], None]]:
         columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
         with Progress(*columns, console=Console(stderr=True)) as bar:
             lines = _Lines(lambda line: bar.console.print(escape(line)))
-            shown = bar.add_task("starting")
+            shown = bar.add_task(told("starting"))
 
             def tell(event: BatchEvent) -> None:
                 lines.take(event, is_quiet=True)
@@ -386,7 +387,7 @@ def _view(arguments: BatchArguments) -> Iterator[Callable[[BatchEvent], None]]:
                         shown,
                         total=event.total,
                         completed=event.done + event.failed + event.open,
-                        description=escape(progress_words(event)),
+                        description=escape(told(progress_words(event))),
                     )
 
             yield tell
@@ -403,18 +404,18 @@ class _Lines:
         """Take an event; a quiet view writes only what went wrong."""
         match event:
             case TaskEnded(result=result) if not (is_quiet and is_success(result)):
-                self._write(visible(result_words(result)))
+                self._write(visible(told(result_words(result))))
             case TaskWaits(id=name, message=message, seconds=seconds):
                 why = one_line(message)[:_MOST_MESSAGE]
-                self._write(visible(f"{name}: tried again in {seconds:.0f} s: {why}"))
+                self._write(visible(told(f"{name}: tried again in {seconds:.0f} s: {why}")))
             case TaskLeftOpen(id=name, message=message):
                 why = one_line(message)[:_MOST_MESSAGE] or "stopped"
-                self._write(visible(f"{name}: no result: {why}"))
+                self._write(visible(told(f"{name}: no result: {why}")))
             case BatchProgress() if not is_quiet:
                 n_ended, now = event.done + event.failed + event.open, time.monotonic()
                 if n_ended != self._last or now - self._last_at >= _LINES_S:
                     self._last, self._last_at = n_ended, now
-                    self._write(progress_words(event))
+                    self._write(told(progress_words(event)))
             case _:
                 pass
 

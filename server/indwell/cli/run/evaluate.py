@@ -22,6 +22,7 @@ from indwell.cli.run.batch import ENDING_CODES, MOST_TASKS_B, dry_run, read_task
 from indwell.cli.run.evaluate_grammar import SWE_BENCH, EvalArguments
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
+from indwell.cli.terminal.telling import tell, told
 from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError, ToolError, UserError, WrongArgument
 from indwell.evaluation.own_sessions import session_runs
@@ -100,7 +101,7 @@ def evaluate(arguments: EvalArguments) -> int:
     try:
         ending, results = run_plan(batch, plan)
     except KeyboardInterrupt as stop:
-        print("stopped; go on with --resume", file=sys.stderr)
+        tell("stopped; go on with --resume", file=sys.stderr)
         return code_of_stop(stop)
     graded = [Path(one) for one in arguments.graded]
     if is_swe:
@@ -290,7 +291,7 @@ def _publish(arguments: EvalArguments, report: EvalReport, code: int) -> int:
         sys.stdout.write(json_line(msgspec.Raw(written)) + "\n")
     else:
         _print(report)
-        print(visible(f"page: {page}"))
+        tell(visible(f"page: {page}"))
     n_missing = sum(one.n_missing for one in report.arms)
     is_whole = not n_missing and not report.notes
     return (
@@ -309,7 +310,7 @@ def _print(report: EvalReport) -> None:
         table.add_row(*map(Text, map(visible, row)))
     console.print(table)
     for words in (*map(difference_words, report.differences), *report.notes):
-        console.print(Text(visible(words)))
+        console.print(Text(visible(told(words))))
 
 
 def _show(part: bytes) -> None:
@@ -353,7 +354,7 @@ def _write_predictions(
             graded.append(wait_for(work))
             continue
         words = shlex.join(grading_words(_data_set(arguments.suite), path))
-        print(
+        tell(
             visible(f"to check {side} in Docker, use --resume --grade, or run: {words}"),
             file=sys.stderr,
         )

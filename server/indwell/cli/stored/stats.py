@@ -160,7 +160,7 @@ def _print(console: Console, shown: Statistics, span: int, *, session: str) -> N
     if not shown.sessions:
         when = f" in the last {span} days" if span > 0 else ""
         if session:
-            print(
+            tell(
                 f"no model calls in session {session}{when}; an imported session has none until "
                 f"you resume it"
             )

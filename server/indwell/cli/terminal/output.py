@@ -135,7 +135,8 @@ class TerminalView:
             self._line(f"[dim]{escape(visible(told(line)))}[/]")
         match shown:
             case events.TurnStarted(attached=attached) if attached:
-                self._line(f"[dim]with {escape(short_line(', '.join(attached), TARGET_LIMIT))}[/]")
+                names = escape(short_line(", ".join(attached), TARGET_LIMIT))
+                self._line(f"[dim]{told('with')} {names}[/]")
             case events.TextAdded(text=text, restart=restart):
                 self._text(f"\n[{told(AGAIN)}]\n" if restart else text)
             case events.ToolStarted(id=id_, name=name, target=target):

@@ -116,7 +116,7 @@ class Client:
 
         The request is sent before the method returns. The answer may be a RequestError.
         """
-        params = types.ApplyWorkspaceEditParams(edit=edit, label=label or None)
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=self.words.of(label) or None)
         request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
         answer = self._request("workspace/applyEdit", params, request)
         self._edits[key] = request
