@@ -16,7 +16,7 @@ import pytest
 
 from indwell import edges
 from indwell.cli.cassette.command import RecordOptions, record
-from indwell.cli.cassette.compare import DigestNames, difference, overtaken
+from indwell.cli.cassette.compare import DigestNames, difference, may_miss, overtaken
 from indwell.cli.cassette.player import Player, replay
 from indwell.cli.cassette.recorder import Recorder
 from indwell.cli.cassette.tape import (
@@ -31,6 +31,7 @@ from indwell.cli.cassette.tape import (
 )
 from indwell.errors import ToolError, UserError
 from indwell.lsp.wire.base_protocol import framed
+from indwell.sandbox import Finished
 from indwell.sandbox.confine import landlock
 from indwell.secrets import Hider
 from support.editing import Home
@@ -100,7 +101,7 @@ def test_folders_have_names_in_a_recording_also_in_addresses() -> None:
     assert [places.unfold(one) for one in folded] == list(texts)
 
 
-@pytest.mark.parametrize("data", [b"", b"text \xc3\xa9", b"\xff\x00", b"base64:x"])
+@pytest.mark.parametrize("data", [b"", b"text \xc3\xa9", b"\xff\x00\n", b"bytes:x"])
 def test_bytes_survive_a_recording(data: bytes) -> None:
     assert unpacked(packed(data)) == data
 
@@ -139,6 +140,61 @@ def test_a_change_of_a_file_by_others_is_recorded_and_indwells_own_is_not(tmp_pa
 
 def message(kind: Any, **body: Any) -> TapeEvent:
     return TapeEvent(kind, body=body)
+
+
+def test_a_key_in_the_output_of_a_command_is_hidden(tmp_path: Path) -> None:
+    kept: list[TapeEvent] = []
+    ended = Finished(
+        exit_code=0,
+        head=b"hunter2-canary-key\n",
+        tail=b"\xff hunter2-canary-key\n",
+        cut_b=1,
+        total_b=40,
+        errors=b"",
+        timed_out=False,
+        seconds=0.1,
+        left_running=0,
+    )
+
+    async def run(_on_chunk: object) -> Finished:
+        return ended
+
+    asyncio.run(recorder(kept, tmp_path).program("cat", None, run))
+    assert [one.kind for one in kept] == ["run", "ran"]
+    assert "canary" not in str(kept)
+    assert unpacked(kept[1].body["tail"]).startswith(b"\xff [secret hidden")
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("done · 11,824 tokens, $0.0012 · x", "done · 9,840 tokens, $0.0010 · x"),
+        ("fertig · 11,824 Token · x", "fertig · 11,840 Token · x"),
+        ("完成 · 11,824 个令牌\uff0c$0.0012 · x", "完成 · 11,840 个令牌\uff0c$0.0013 · x"),
+    ],
+)
+def test_a_number_of_tokens_is_not_compared_in_any_language(was: str, now: str) -> None:
+    assert DigestNames().are_same(message("out", result=was), message("out", result=now))
+    other = message("out", result=now.replace("x", "2 files"))
+    assert not DigestNames().are_same(message("out", result=was.replace("x", "1 files")), other)
+
+
+GIT = '["git","--git-dir=«home»/w/.git","-c","core.hooksPath=/dev/null",'
+
+
+@pytest.mark.parametrize(
+    ("name", "is_optional"),
+    [
+        (f'{GIT}"ls-files","--stage","-z"]', True),
+        (f'{GIT}"rev-list","--stdin","-1"]', True),
+        (f'{GIT}"ls-files","--others","-z"]', False),
+        (f'{GIT}"add","ls-files"]', False),
+        ("git ls-files --stage", False),
+        (f'{GIT}"', False),
+    ],
+)
+def test_only_looks_for_protected_files_may_be_missing(name: str, *, is_optional: bool) -> None:
+    assert may_miss(TapeEvent("run", name=name)) is is_optional
 
 
 def test_an_answer_after_a_later_message_counts_as_overtaken() -> None:

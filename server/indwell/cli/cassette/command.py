@@ -18,6 +18,7 @@ from indwell.cli.cassette.player import replay
 from indwell.cli.cassette.recorder import Recorder, started_now
 from indwell.cli.cassette.staging import load_server
 from indwell.cli.cassette.tape import (
+    FORMAT,
     Places,
     TapeEvent,
     TapeStart,
@@ -128,6 +129,7 @@ def _recorder(
         return places.fold(hide(text))
 
     start = TapeStart(
+        cassette=FORMAT,
         indwell=__version__,
         system=f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
         started=started,

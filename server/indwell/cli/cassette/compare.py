@@ -1,5 +1,6 @@
-"""Compares what a replay sends with what was recorded, message by message. Pure.
+"""Compares what a replay sends with what was recorded, message by message.
 
+Only Indwell's own catalogues of words are read; no other file is.
 Messages of one kind keep their order: the answers to one request, the notifications of one method
 about one file, the programs with one name. Between kinds the order may differ, because tasks and
 threads run side by side; a later input still waits for every earlier output.
@@ -8,7 +9,11 @@ threads run side by side; a later input still waits for every earlier output.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +21,7 @@ import msgspec
 from indwell.cli.cassette.tape import TapeEvent, bytes_of, each_text
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.prompts.code_actions import STOP_TITLE
+from indwell.words import Words
 
 _SHOWN = 300  # the limit of characters of a shown value
 _MAY_VARY = frozenset({"$/progress"})
@@ -53,6 +59,34 @@ def may_vary(event: TapeEvent) -> bool:
     params = body.get("params")
     value = params.get("value") if isinstance(params, dict) else None
     return isinstance(value, dict) and value.get("kind") == "report"
+
+
+# How Indwell looks for protected files in a repository: all of these only read.
+_LOOKS = (
+    ["ls-files", "--stage"],
+    ["rev-list", "--stdin"],
+    ["diff-tree", "--stdin"],
+    ["cat-file", "--batch-check"],
+)
+_OPTION = "-c"
+
+
+def may_miss(event: TapeEvent) -> bool:
+    """Return whether the replay may leave out an output: Indwell's own look into a repository.
+
+    Indwell looks when git's files have other times than at the last look, which an earlier session
+    may have kept. A recording contains neither these times nor earlier sessions. The command of an
+    agent is a text and no list of words, so a missing command is always a difference.
+    """
+    if event.kind != "run" or not event.name.startswith('["git","--git-dir='):
+        return False
+    try:
+        words = msgspec.json.decode(event.name.encode(), type=list[str])[2:]
+    except msgspec.DecodeError:
+        return False
+    while words[:1] == [_OPTION]:
+        words = words[2:]
+    return any(words[: len(one)] == one for one in _LOOKS)
 
 
 def is_empty(recorded: TapeEvent, sent: TapeEvent) -> bool:
@@ -180,7 +214,8 @@ def _plain(event: TapeEvent) -> Any:  # noqa: ANN401 - plain JSON
     return _steady(_conversation(event.body) if event.kind == "ask" else event.body)
 
 
-# durations, and the estimate of tokens that includes the words of durations
+# Durations, and numbers of tokens: an estimate contains the system prompt, the tools and the paths
+# of the replay, none of which is compared.
 _VARYING = frozenset({"seconds", "used", "tokens"})
 _DURATION = lazy_pattern(r"\b\d+(?:\.\d+)? (?:ms|s)\b")
 
@@ -216,7 +251,7 @@ def _steady(value: Any) -> Any:  # noqa: ANN401 - plain JSON
     """Return JSON data without durations, which differ from run to run."""
     match value:
         case str():
-            return _DURATION.sub("N s", value)
+            return _tokens().sub("N tokens", _DURATION.sub("N s", value))
         case list():
             return [_steady(one) for one in value]
         case dict() if "headroom" in value:  # the answer of `indwell/context`, all estimates
@@ -225,6 +260,20 @@ def _steady(value: Any) -> Any:  # noqa: ANN401 - plain JSON
             return {name: 0 if name in _VARYING else _steady(one) for name, one in value.items()}
         case _:
             return value
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    """Return what matches a number of tokens, with its cost, in each language of Indwell."""
+    catalogues = files("indwell").joinpath("languages").iterdir()
+    languages = ["", *sorted(PurePath(one.name).stem for one in catalogues)]
+    sentences = [
+        Words(language).of(sentence)
+        for sentence in ("0 tokens, $0", "0 tokens")  # the longer sentence comes first
+        for language in languages
+    ]
+    any_of = "|".join(re.escape(one).replace("0", r"\d[\d,.]*") for one in sentences)
+    return re.compile(rf"(?:{any_of})(?![A-Za-z])")
 
 
 def _first(place: str, old: Any, new: Any) -> tuple[str, Any, Any]:  # noqa: ANN401 - plain JSON

@@ -130,7 +130,10 @@ class Recorder(Edges):
             self._event("ran", n=number, name="failed", body=str(error))
             raise
         self._look()
-        self._event("ran", n=number, body=msgspec.to_builtins(ended))
+        # Bytes as text, so that secrets and folders are found in the output.
+        body = msgspec.to_builtins(ended, builtin_types=(bytes,))
+        body |= {name: packed(one) for name, one in body.items() if isinstance(one, bytes)}
+        self._event("ran", n=number, body=body)
         return ended
 
     def transport(self, make: Callable[[], Any]) -> TapedTransport:

@@ -14,6 +14,7 @@ from pathlib import Path
 from indwell.cli.cassette.tape import Cassette, Places, WrongCassette, is_kept, unpacked
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import remove_own_tree, replace_own, scratch_folder
+from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.wire.language_server import Server
 from indwell.providers.facts import facts_for
 from indwell.sessions.storage.store import folder_name
@@ -22,6 +23,7 @@ from indwell.settings.paths import user_file
 from indwell.wiring import preload
 
 MOST_PUT_B = 1 << 30  # the limit of bytes of all files that a replay creates
+_GIT_FOLDER = lazy_pattern(r'\["git","--git-dir=([^"\\]+)"')
 LONGEST = 250  # the limit of characters for a folder's name
 
 
@@ -108,6 +110,10 @@ def _put_files(cassette: Cassette, places: Places) -> None:
                 put_file(places.path(name), b" " * size)
         elif event.kind == "file":
             put_file(places.path(event.name), unpacked(places.unfold(event.body)))
+        elif event.kind == "run" and (git := _GIT_FOLDER.match(event.name)) is not None:
+            folder = Path(places.unfold(git[1]))
+            if places.contain(folder):  # for git, a repository is a folder with this subfolder
+                make_private_folder(folder / "objects")
     if start.settings is not None:
         put_file(user_file(), places.unfold(start.settings).encode())
     if start.allowed is not None:

@@ -7,7 +7,6 @@ except for reading and writing the file.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import lzma
@@ -27,7 +26,7 @@ from indwell.lsp.wire.base_protocol import parsed
 FORMAT = 1
 MOST_B = 64 << 20  # the limit of bytes of a cassette
 MEMORY_B = 128 << 20  # the limit of bytes of memory to decompress it
-_BYTES = "base64:"
+_BYTES = "bytes:"
 _KEPT_VARIABLES = ("INDWELL_", "OPENAI_", "ANTHROPIC_")
 _NOT_KEPT = frozenset({"INDWELL_STATE", "INDWELL_TRUSTED", "INDWELL_TOKEN"})
 
@@ -77,7 +76,7 @@ class TapeStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         opening: The params of ``initialize``, with its answer.
     """
 
-    cassette: int = FORMAT
+    cassette: int
     indwell: str
     system: str
     started: datetime
@@ -192,18 +191,21 @@ def each_text(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 
 
 
 def packed(data: bytes) -> str:
-    """Return bytes as text: UTF-8 unchanged, other bytes in base64."""
+    """Return bytes as text: UTF-8 unchanged, other bytes as one character each.
+
+    A secret in other bytes stays readable, so that it is found and hidden.
+    """
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return _BYTES + base64.b64encode(data).decode()
-    return _BYTES + base64.b64encode(data).decode() if text.startswith(_BYTES) else text
+        text = _BYTES
+    return _BYTES + data.decode("latin-1") if text.startswith(_BYTES) else text
 
 
 def unpacked(text: str) -> bytes:
     """Return the bytes of ``packed``."""
     if text.startswith(_BYTES):
-        return base64.b64decode(text.removeprefix(_BYTES))
+        return text.removeprefix(_BYTES).encode("latin-1", "replace")
     return text.encode("utf-8", "surrogatepass")
 
 
