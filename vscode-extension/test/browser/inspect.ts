@@ -10,7 +10,7 @@ export async function strangers(page: Page): Promise<readonly string[]> {
       ),
     );
     const attributes = new Set(
-      "class title role tabindex start data-link data-file data-language aria-hidden aria-label aria-expanded type hidden".split(
+      "class title role tabindex start dir data-link data-file data-language aria-hidden aria-label aria-expanded type hidden".split(
         " ",
       ),
     );
