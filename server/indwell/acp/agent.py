@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from indwell.errors import SessionError, SettingsError, UserError
 from indwell.own_path import own_path
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.overview import Overview
+from indwell.words import words_of_environment
 
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
@@ -96,7 +98,7 @@ class AcpAgent:
                 words = "no model is connected yet: run `indwell login` in a terminal"
                 raise RequestError(AUTH_REQUIRED, words)
         except UserError as error:
-            raise RequestError(AUTH_REQUIRED, str(error)) from error
+            raise RequestError(AUTH_REQUIRED, _told(error)) from error
         finally:
             await session.close()
         return schema.AuthenticateResponse()
@@ -188,7 +190,7 @@ class AcpAgent:
             found, more = await stored.sessions(limit=PAGE, before=cursor)
             tasks = await stored.tasks_by_session()
         except UserError as error:
-            raise RequestError(FAILED, str(error)) from error
+            raise RequestError(FAILED, _told(error)) from error
         return schema.ListSessionsResponse(
             sessions=[
                 schema.SessionInfo(
@@ -215,7 +217,7 @@ class AcpAgent:
         try:
             await self._delete(session_id)
         except UserError as error:
-            raise RequestError(FAILED, str(error)) from error
+            raise RequestError(FAILED, _told(error)) from error
 
     async def _delete(self, session_id: str) -> None:
         session = self._sessions.get(session_id)
@@ -257,9 +259,9 @@ class AcpAgent:
         try:
             stop, finished = await session.prompt(prompt)
         except SettingsError as error:
-            raise RequestError(AUTH_REQUIRED, str(error)) from error
+            raise RequestError(AUTH_REQUIRED, _told(error)) from error
         except UserError as error:
-            raise RequestError(FAILED, str(error)) from error
+            raise RequestError(FAILED, _told(error)) from error
         usage = finished.usage
         return schema.PromptResponse(
             stop_reason=stop,
@@ -287,7 +289,7 @@ class AcpAgent:
         try:
             self._known(session_id).set_mode(mode_id)
         except UserError as error:
-            raise RequestError(FAILED, str(error)) from error
+            raise RequestError(FAILED, _told(error)) from error
         return schema.SetSessionModeResponse()
 
     async def set_config_option(
@@ -299,7 +301,7 @@ class AcpAgent:
         try:
             await session.choose(config_id, str(value))
         except UserError as error:
-            raise RequestError(FAILED, str(error)) from error
+            raise RequestError(FAILED, _told(error)) from error
         return schema.SetSessionConfigOptionResponse(config_options=list(session.options()))
 
     async def close(self) -> None:
@@ -339,9 +341,9 @@ class AcpAgent:
         except BaseException as error:
             await session.close()
             if isinstance(error, SettingsError):
-                raise RequestError(AUTH_REQUIRED, str(error)) from error
+                raise RequestError(AUTH_REQUIRED, _told(error)) from error
             if isinstance(error, UserError):
-                raise RequestError(FAILED, str(error)) from error
+                raise RequestError(FAILED, _told(error)) from error
             raise
         self._sessions[session.id] = session
         self._folders.add(session.roots[0])
@@ -359,6 +361,11 @@ class AcpAgent:
 
 async def _later(session: AcpSession) -> None:
     session.show()
+
+
+def _told(error: UserError) -> str:
+    """Return a message in the language that the environment names; the protocol names none."""
+    return words_of_environment(os.environ).of(str(error))
 
 
 def _folder(path: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -14,8 +15,10 @@ from indwell.agent.core import events
 from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.policy.approvals import Answer, Approver, AskedKind, Chosen, Question, Reply
+from indwell.service.event_words import in_words
 from indwell.service.front_door import AskingSession
 from indwell.settings.model import DAY_S, Settings
+from indwell.words import words_of_environment
 
 NO, YES, ONCE, REMEMBER = "No", "Yes", "Once", "Remember it"
 SESSION, ALWAYS, BY_HUNK = "This session", "Always: ", "Hunk by hunk…"
@@ -51,19 +54,22 @@ class AcpPerson:
 
     async def ask(self, question: Question) -> Reply:
         """Show exactly the requested command or edit; a closed dialog means no."""
-        once = REMEMBER if question.keeps else ONCE
-        options = [_option("no", NO, "reject_once"), _option("once", once, "allow_once")]
+        say = self._door.words.of
+        once = say(REMEMBER if question.keeps else ONCE)
+        options = [_option("no", say(NO), "reject_once"), _option("once", once, "allow_once")]
         rule = question.rule
         if rule:
             is_long = len(rule) > RULE_CHARACTERS or "\n" in rule
-            always = f"{ALWAYS}{'the rule below' if is_long else rule}"
+            always = say(f"{ALWAYS}{'the rule below' if is_long else rule}")
             options += [
-                _option("session", SESSION, "allow_always"),
+                _option("session", say(SESSION), "allow_always"),
                 _option("always", always, "allow_always"),
             ]
         if question.hunks:
-            options.append(_option("hunks", BY_HUNK, "allow_once"))
-        notes = (question.reason, *question.notes, *((f"Rule: {rule}",) if rule else ()))
+            options.append(_option("hunks", say(BY_HUNK), "allow_once"))
+        notes = [say(one) for one in (question.reason, *question.notes)]
+        if rule:
+            notes.append(say("Rule: …").removesuffix("…") + rule)
         words = f"{_shown(question.detail)}\n\n{_shown(chr(10).join(notes))}"
         chosen = await self._door.permission(
             question.title, words, options, self._timeout_s, _KINDS[question.kind], question.id
@@ -76,9 +82,13 @@ class AcpPerson:
     async def _ask_by_hunk(self, question: Question) -> Reply:
         """Ask about each hunk; a closed dialog rejects the shown hunk and all later hunks."""
         allowed: list[str] = []
+        say = self._door.words.of
         for number, hunk in enumerate(question.hunks, 1):
             title = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
-            options = [_option("no", NO, "reject_once"), _option("yes", YES, "allow_once")]
+            options = [
+                _option("no", say(NO), "reject_once"),
+                _option("yes", say(YES), "allow_once"),
+            ]
             chosen = await self._door.permission(
                 title, _shown(hunk.text, "diff"), options, self._timeout_s, "edit", question.id
             )
@@ -94,13 +104,14 @@ class AcpPerson:
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
         """Ask with buttons, or with a form where the client has forms."""
+        say = self._door.words.of
         if question.options:
             options = [
                 _option(str(index), one, "allow_once") for index, one in enumerate(question.options)
             ]
             if self._door.client.has_forms:
-                options.append(_option("words", OTHER_WORDS, "allow_once"))
-            options.append(_option("none", NO_ANSWER, "reject_once"))
+                options.append(_option("words", say(OTHER_WORDS), "allow_once"))
+            options.append(_option("none", say(NO_ANSWER), "reject_once"))
             chosen = await self._door.permission(
                 ASKED, _shown(question.text), options, DAY_S, "think", question.id
             )
@@ -109,12 +120,14 @@ class AcpPerson:
             if chosen != "words":
                 return CLOSED
         elif not self._door.client.has_forms:
-            self._door.warn(
-                f"The model asks: {question.text}\nThis client has no form for an answer: stop the "
-                "turn and write your answer, or let the model decide."
+            head = f"{say('The model asks')}: {question.text}"
+            self._door.remark(
+                head,
+                "This client has no form for an answer: stop the turn and write your answer, or "
+                "let the model decide.",
             )
             return CLOSED
-        typed = await self._door.type_line(f"{ASKED}:\n{_shown(question.text)}", "", DAY_S)
+        typed = await self._door.type_line(f"{say(ASKED)}:\n{_shown(question.text)}", "", DAY_S)
         return CLOSED if typed is None else answer_of(question.options, typed)
 
 
@@ -131,6 +144,7 @@ class AcpDoor:
             questions get no answer, and remarks are delayed.
         translation: Turns events into updates.
         n_open: The number of questions that the user has not answered yet.
+        words: The words of the language that the environment names; the protocol names none.
     """
 
     has_section = False
@@ -148,6 +162,7 @@ class AcpDoor:
         self._remarks: list[str] = []
         self._n_questions = 0
         self.n_open = 0
+        self.words = words_of_environment(os.environ)
 
     @property
     def can_type(self) -> bool:
@@ -170,7 +185,11 @@ class AcpDoor:
 
     def tell(self, words: str) -> None:
         """Show a sentence to the user."""
-        self._remarks.append(words)
+        self.remark("", words)
+
+    def remark(self, head: str, words: str) -> None:
+        """Show a sentence after a text that is never translated, such as one by the model."""
+        self._remarks.append("\n".join(filter(None, (head, self.words.of(words)))))
         if self.session:
             self.show_remarks()
 
@@ -183,7 +202,7 @@ class AcpDoor:
         del session, seq
         if isinstance(event, events.PermissionAsked):
             self._calls[event.question] = event.id
-        for update in self.translation.updates(event):
+        for update in self.translation.updates(in_words(event, self.words)):
             self.client.update(self.session, update)
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
@@ -207,10 +226,10 @@ class AcpDoor:
         first: schema.PermissionOptionKind,
     ) -> str | None:
         options = [
-            _option(str(index), title, first if index == 0 else "allow_once")
+            _option(str(index), self.words.of(title), first if index == 0 else "allow_once")
             for index, title in enumerate(titles)
         ]
-        head, _, rest = question.partition("\n")
+        head, _, rest = self.words.of(question).partition("\n")
         chosen = await self.permission(head, rest, options, timeout_s, "other", "")
         is_title = chosen is not None and chosen.isdecimal() and int(chosen) < len(titles)
         return titles[int(chosen)] if is_title and chosen is not None else None
@@ -243,7 +262,11 @@ class AcpDoor:
         call = self._calls.get(about) or about or f"question-{self._n_questions}"
         content: list[Any] | None = [text_content(words)] if words.strip() else None
         asked = schema.ToolCallUpdate(
-            tool_call_id=call, title=title, kind=kind, status="pending", content=content
+            tool_call_id=call,
+            title=self.words.of(title),
+            kind=kind,
+            status="pending",
+            content=content,
         )
         with self._open():
             chosen = await self.client.permission(self.session, asked, options, timeout_s)
