@@ -10,7 +10,7 @@ import pytest
 from indwell.words import ENGLISH, words_for, words_of_environment
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARE = {"de": 0.98, "zh": 0.98}  # the least share of translated sentences, which may only grow
+SHARE = {"de": 0.985, "zh": 0.985}  # the least share of translated sentences, which may only grow
 
 spec = importlib.util.spec_from_file_location("languages", ROOT / "scripts" / "languages.py")
 assert spec is not None

@@ -19,7 +19,7 @@ from indwell.agent.core import events
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import cost_words
-from indwell.cli.terminal.telling import tell
+from indwell.cli.terminal.telling import tell, told
 from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.errors import SessionError, UnknownSession, UserError
 from indwell.providers.wires.dialect import Dialect
@@ -217,33 +217,33 @@ def show_session(given: str, *, as_json: bool) -> int:
 
 
 def _turn(console: Console, turn: RecordedTurn) -> None:
-    ending = ending_words(turn)
-    _line(console, f"\n[bold]Turn {turn.turn}[/]  [dim]{escape(turn.at)}  {escape(ending)}[/]")
+    title, ending = told(f"Turn {turn.turn}"), told(ending_words(turn))
+    _line(console, f"\n[bold]{title}[/]  [dim]{escape(turn.at)}  {escape(ending)}[/]")
     for one in by_call(turn.events):
         if markup := _markup(one):
             _line(console, markup)
 
 
-def _markup(told: events.Event | RecordedCall) -> str:
+def _markup(one: events.Event | RecordedCall) -> str:
     """Return a call or an event as rich markup, without control characters for the terminal."""
-    match told:
+    match one:
         case RecordedCall(started=started, result=result, is_error=is_error):
             said = "no result" if result is None else result.strip().partition("\n")[0]
             called = f"{started.name} {started.arguments}"
             colour = "red" if is_error else "dim"
             return (
                 f"[cyan]▸[/] {escape(short_line(called, LINE_CHARACTERS))}\n"
-                f"{''.join(map(_inner, told.inner))}"
+                f"{''.join(map(_inner, one.inner))}"
                 f"  [{colour}]{escape(short_line(said, LINE_CHARACTERS))}[/]"
             )
         case events.TurnStarted(words=text) | events.Steered(text=text):
-            return f"[bold]you:[/] {escape(visible(text))}"
+            return f"[bold]{told('you')}:[/] {escape(visible(text))}"
         case events.TextAdded(text=text):
             return escape(visible(text))
         case events.TurnFinished(message=message):
             return f"[red]{escape(visible(message))}[/]" if message else ""
         case _:
-            kind, text = named_text(told)
+            kind, text = named_text(one)
             line = short_line(f"{kind}: {text}", LINE_CHARACTERS)
             return f"[dim]{escape(line)}[/]" if kind else ""
 
