@@ -40,6 +40,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="replays need ti
 
 CASSETTES = Path(__file__).parent / "cassettes"
 NAMES = sorted(path.name for path in CASSETTES.glob("*.xz"))
+REVIEW = CASSETTES / "emacs-eglot-review.jsonl.xz"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,7 +64,7 @@ def at(cassette: Cassette, method: str) -> int:
 
 
 def test_a_different_message_is_named_with_its_place() -> None:
-    cassette = read_cassette(CASSETTES / NAMES[0])
+    cassette = read_cassette(REVIEW)
     number = at(cassette, "textDocument/publishDiagnostics")
     body = json.loads(json.dumps(cassette.events[number].body))
     body["params"]["diagnostics"] = []
@@ -75,7 +76,7 @@ def test_a_different_message_is_named_with_its_place() -> None:
 
 
 def unused(name: str) -> Cassette:
-    cassette = read_cassette(CASSETTES / NAMES[0])
+    cassette = read_cassette(REVIEW)
     return Cassette(cassette.start, [TapeEvent("unrecorded", name=name), *cassette.events])
 
 
@@ -254,7 +255,7 @@ def test_a_recorded_server_replays_from_the_command_line(tmp_path: Path) -> None
 
 
 def hostile(events: Sequence[TapeEvent] = (), **start: Any) -> Cassette:
-    cassette = read_cassette(CASSETTES / NAMES[0])
+    cassette = read_cassette(REVIEW)
     return Cassette(msgspec.structs.replace(cassette.start, **start), [*events])
 
 
