@@ -22,7 +22,7 @@ shell_files = importlib.import_module("shell_files")
 shipped_parts = importlib.import_module("shipped_parts")
 
 LINES = {
-    "indwell r": {"run", "review", "replay"},
+    "indwell r": {"run", "review", "replay", "record", "replay-cassette"},
     "indwell run --mode ": {"plan", "ask", "review", "auto"},
     "indwell run --max-": {"--max-cost", "--max-tokens", "--max-rounds"},
     "indwell permissions e": {"explain"},

@@ -9,6 +9,7 @@ from indwell.lsp.front_door import EditorApprover
 from indwell.lsp.messages import methods as protocol_permission
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.policy.approvals import Chosen, Question, Reply, ShownHunk
+from indwell.words import ENGLISH
 
 QUESTION = Question(
     id="q1", title="Run a command in .?", detail="make", reason="every command", rule="bash: make"
@@ -24,12 +25,16 @@ class Dialog:
         self.asked: list[object] = []
         self.asking = asyncio.Lock()
         self.hunks: tuple[str, ...] | None = None
+        self.words = ENGLISH
         self._answers = [answer, *then]
 
     async def ready(self) -> None:
         """Return at once, because the user types nothing."""
 
-    async def allow(self, message: str, titles: tuple[str, ...], timeout_s: float) -> str | None:
+    async def allow(
+        self, message: str, titles: tuple[str, ...], timeout_s: float, *, is_told: bool
+    ) -> str | None:
+        assert is_told  # the approver has already translated the message
         self.asked.append((message, titles, timeout_s))
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 

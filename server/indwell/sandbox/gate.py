@@ -293,7 +293,7 @@ class Gate:
         """
         own = {record for one in self._unsettled for record in one.records}
         unknown: list[StandingPlant] = []
-        for folder, quarantine in self._quarantines.items():
+        for folder, quarantine in tuple(self._quarantines.items()):  # another thread may add one
             for one in _written(folder) if folder is not None else ():
                 if one.is_unseen:
                     if one.record not in own and _concerns(one, folders):
@@ -305,7 +305,7 @@ class Gate:
         return unknown
 
     def _forget(self, standing: StandingPlant) -> None:
-        for folder in self._quarantines:
+        for folder in tuple(self._quarantines):
             if folder is not None:
                 with contextlib.suppress(OSError):
                     remove_own(_record(folder, standing.path))

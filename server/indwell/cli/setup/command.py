@@ -18,6 +18,7 @@ import msgspec
 from rich.console import Console
 from rich.syntax import Syntax
 
+from indwell.cli import NO_HOME
 from indwell.cli.setup.configurations import (
     CONFIGURATIONS,
     PACKAGE,
@@ -119,7 +120,7 @@ def _home() -> Path:
         home = Path.home()
     except (RuntimeError, KeyError):
         home = None
-    if home is None or not home.is_absolute() or os.environ.get("HOME") == "":
+    if home is None or str(home) == NO_HOME:
         raise UserError("Your home folder is not known, so nothing was changed. Set HOME to it.")
     return home
 
