@@ -127,14 +127,14 @@ export const FAILED = {
   model: "",
   message: "",
   steps: [
-    { name: "reachable", state: "ok", sentence: "OpenAI answers (0.3 s)", mend: "" },
+    { name: "reachable", state: "ok", sentence: "OpenAI answers (0.3 s)", fix: "" },
     {
       name: "key",
       state: "fail",
       sentence: "OpenAI refuses the key",
-      mend: "make a new one at https://platform.openai.com/api-keys",
+      fix: "make a new one at https://platform.openai.com/api-keys",
     },
-    { name: "streaming", state: "skipped", sentence: "streaming was not tried", mend: "" },
+    { name: "streaming", state: "skipped", sentence: "streaming was not tried", fix: "" },
   ],
   notes: [],
   models: [],
@@ -144,9 +144,9 @@ export const FAILED = {
 export const CHOICE = {
   ...FAILED,
   steps: [
-    { name: "reachable", state: "ok", sentence: "OpenAI answers (0.3 s)", mend: "" },
-    { name: "key", state: "ok", sentence: "the key is accepted", mend: "" },
-    { name: "models", state: "fail", sentence: "no model was chosen of …", mend: "name one" },
+    { name: "reachable", state: "ok", sentence: "OpenAI answers (0.3 s)", fix: "" },
+    { name: "key", state: "ok", sentence: "the key is accepted", fix: "" },
+    { name: "models", state: "fail", sentence: "no model was chosen of …", fix: "name one" },
   ],
   models: ["gpt-6", "gpt-6-mini", "o5"],
 } as const;

@@ -31,7 +31,7 @@ export function Outcome({ outcome, named, choose, post }: Props) {
             <span>
               <span class="sr-only">{WORDS[step.state]}: </span>
               {sentenceCase(step.sentence)}
-              {step.mend !== "" && <span class="step-mend">{sentenceCase(step.mend)}</span>}
+              {step.fix !== "" && <span class="step-fix">{sentenceCase(step.fix)}</span>}
             </span>
           </li>
         ))}

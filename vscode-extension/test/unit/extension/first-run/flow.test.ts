@@ -12,7 +12,7 @@ const OK: LoginResult = {
   ok: true,
   model: "m",
   message: "",
-  steps: [{ name: "key", state: "ok", sentence: "the key is accepted", mend: "" }],
+  steps: [{ name: "key", state: "ok", sentence: "the key is accepted", fix: "" }],
   notes: [],
   models: [],
   origin: "https://api.example.com",
