@@ -135,7 +135,9 @@ class _Template(NamedTuple):
             found.append(text[at:next_])
             at = next_ + len(one)
         found.append(text[at:end])
-        return found if all(map(_may_be, self.names, found)) else None
+        pairs = zip(self.texts, self.texts[1:], strict=False)
+        signs = ("`" if one[-1:] == other[:1] == "`" else "" for one, other in pairs)
+        return found if all(map(_may_be, self.names, found, signs)) else None
 
 
 class _Catalogue:
@@ -248,8 +250,16 @@ class _Catalogue:
         return value
 
 
-def _may_be(name: str, value: str) -> bool:
-    """Return whether a text can stand at a placeholder with this name."""
+def _may_be(name: str, value: str, sign: str) -> bool:
+    """Return whether a text can be the value of a placeholder with this name.
+
+    Args:
+        name: The name of the placeholder.
+        value: The text.
+        sign: The quotation mark around the placeholder in its sentence, or empty.
+    """
+    if sign:
+        return sign not in value
     if name in _NAMES:  # a part of a sentence is no name, unless it is quoted
         return value.startswith(_QUOTES) or value.count(" ") <= MOST_SPACES
     return not name.startswith(_NUMBER) or _NUMBERS.fullmatch(value) is not None

@@ -8,7 +8,7 @@ from indwell.agent.core import events
 from indwell.lsp.messages.methods import CommitMessageResult
 from indwell.lsp.messages.values import translated
 from indwell.lsp.messages.views import LoginResult, StepRow
-from indwell.service.event_words import in_words
+from indwell.service.event_words import translated_event
 from indwell.words import ENGLISH, words_for
 from support.editing import Home, bash, editing, mend, results
 from support.fake_editor.buffer import lines_range
@@ -136,6 +136,17 @@ def test_a_commit_message_of_the_model_is_not_translated() -> None:
 
 
 @pytest.mark.parametrize(
+    ("english", "german"),
+    [
+        ("`python3 -B -m unittest -q` passed", "`python3 -B -m unittest -q` erfolgreich"),
+        ("`a b c` passed; `d` passed", "`a b c` erfolgreich; `d` erfolgreich"),
+    ],
+)
+def test_a_quoted_command_may_have_many_words(english, german) -> None:
+    assert words_for("de").of(english) == german
+
+
+@pytest.mark.parametrize(
     ("label", "german"),
     [
         ("Your prompt was not sent: ", "Ihr Prompt wurde nicht gesendet: "),
@@ -151,9 +162,9 @@ def test_the_users_own_lines_after_a_label_are_not_translated(label, german) -> 
 def test_events_keep_the_texts_of_the_user_and_the_model() -> None:
     german = words_for("de")
     asked = events.PermissionAsked(1, "t1", "q1", "Change done?", "done", "nothing")
-    told = in_words(asked, german)
+    told = translated_event(asked, german)
     assert isinstance(told, events.PermissionAsked)
     assert (told.title, told.detail) == ("done ändern?", "done")
-    assert in_words(asked, ENGLISH) is asked
+    assert translated_event(asked, ENGLISH) is asked
     text = events.TextAdded(1, "Fix this")
-    assert in_words(text, german) is text
+    assert translated_event(text, german) is text

@@ -15,7 +15,7 @@ from indwell.agent.core import events
 from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.policy.approvals import Answer, Approver, AskedKind, Chosen, Question, Reply
-from indwell.service.event_words import in_words
+from indwell.service.event_words import translated_event
 from indwell.service.front_door import AskingSession
 from indwell.settings.model import DAY_S, Settings
 from indwell.words import words_of_environment
@@ -202,7 +202,7 @@ class AcpDoor:
         del session, seq
         if isinstance(event, events.PermissionAsked):
             self._calls[event.question] = event.id
-        for update in self.translation.updates(in_words(event, self.words)):
+        for update in self.translation.updates(translated_event(event, self.words)):
             self.client.update(self.session, update)
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:

@@ -8,7 +8,7 @@ from indwell.agent.core import events
 from indwell.words import Words
 
 
-def in_words(event: events.Event, words: Words) -> events.Event:
+def translated_event(event: events.Event, words: Words) -> events.Event:
     """Return an event with the messages of Indwell in the user's language.
 
     Texts by the user, the model and programs stay as they are, and so do commands and diffs.

@@ -1,6 +1,6 @@
 """Compares what a replay sends with what was recorded, message by message.
 
-Only Indwell's own catalogues of words are read; no other file is.
+The comparison reads no file but Indwell's own catalogues of translations.
 Messages of one kind keep their order: the answers to one request, the notifications of one method
 about one file, the programs with one name. Between kinds the order may differ, because tasks and
 threads run side by side; a later input still waits for every earlier output.

@@ -22,7 +22,7 @@ from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
-from indwell.service.event_words import in_words
+from indwell.service.event_words import translated_event
 from indwell.words import ENGLISH, Words
 
 
@@ -327,7 +327,7 @@ class Client:
         if self.features.has("events") or (
             self.features.has("stream") and not self._is_in_chat(session, event)
         ):
-            params = _EventParams(session, seq, in_words(event, self.words))
+            params = _EventParams(session, seq, translated_event(event, self.words))
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)
 

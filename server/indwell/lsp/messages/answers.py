@@ -18,7 +18,7 @@ from indwell.lsp.messages.views import PlanResult
 from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.offered_models import OfferedModel
-from indwell.service.event_words import in_words
+from indwell.service.event_words import translated_event
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
@@ -161,7 +161,7 @@ def _turn(turn: RecordedTurn, words: Words) -> tuple[views.TurnRow, int]:
     size = cut = 0
     told: list[Event] = []
     for recorded in turn.events:
-        event = in_words(recorded, words)
+        event = translated_event(recorded, words)
         texts = _texts(event)
         size += sum(min(len(text), TEXT_CHARACTERS) for text in texts.values())
         long = {name: text for name, text in texts.items() if len(text) > TEXT_CHARACTERS}
@@ -213,7 +213,7 @@ def events_result(session: str, missed: Missed, words: Words) -> views.EventsRes
     return views.EventsResult(
         session=session,
         events=tuple(
-            views.NumberedEvent(one.seq, protocol.event_json(in_words(one.event, words)))
+            views.NumberedEvent(one.seq, protocol.event_json(translated_event(one.event, words)))
             for one in missed.events
         ),
         next=missed.next,
