@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from indwell.cli import NO_HOME
 from support.editing import EDIT, MENDED, READ, SERVE, SOURCE, USAGE, Home, bash, results
 from support.loopback_endpoint import LoopbackEndpoint, say
 from support.raw_client import SCRIPTED, RawClient, launched, raw_client
@@ -71,7 +72,7 @@ async def test_sys_03_the_server_works_without_a_path_variable(tmp_path) -> None
     assert home.shop.read_text() == MENDED
 
 
-NO_HOME = {
+HOMES = {
     "no HOME": None,
     "an empty one": "",
     "a relative one": "nowhere",
@@ -86,8 +87,8 @@ async def test_sys_04_a_configured_state_folder_works_without_a_home_folder(tmp_
         shown = await a_whole_turn(home, variables={"HOME": home_folder})
         return len(shown), home.endings()
 
-    ended = await asyncio.gather(*(one(*case) for case in NO_HOME.items()))
-    assert dict(zip(NO_HOME, ended, strict=True)) == dict.fromkeys(NO_HOME, (5, [("done", "")]))
+    ended = await asyncio.gather(*(one(*case) for case in HOMES.items()))
+    assert dict(zip(HOMES, ended, strict=True)) == dict.fromkeys(HOMES, (5, [("done", "")]))
 
 
 async def test_sys_04_and_per_08_a_turn_works_without_a_writable_log_and_reports_the_problem(
@@ -131,6 +132,7 @@ async def test_sys_04_a_user_without_a_home_or_an_entry_of_the_system_gets_an_an
         assert (await client.prompt())["result"]["ending"] == "done"
         assert await client.say_goodbye() == 0
         assert "Traceback" not in client.stderr
+    assert not Path(NO_HOME).exists()
 
 
 async def test_sys_04_a_home_that_cannot_be_written_costs_no_traceback(tmp_path) -> None:

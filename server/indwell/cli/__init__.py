@@ -134,7 +134,7 @@ def _main(given: list[str]) -> int:
         sys.stdout.flush()
 
 
-NO_HOME = "/nonexistent"  # as the system's own accounts without a home have it
+NO_HOME = "/proc/no-home"  # Linux lets nobody create a folder there, not even root
 
 
 def _find_home() -> None:
