@@ -1,4 +1,4 @@
-/** Measures the frames of the panel while a model streams into a long session. Times in milliseconds. */
+/** Measures the panel while a model streams into a long session: its frames and its processor time, in milliseconds. */
 import type { Action } from "../../src/shared/action.ts";
 import type { PanelState, Turn } from "../../src/shared/state.ts";
 import type { Panel } from "./page.ts";
@@ -25,6 +25,8 @@ export interface Frames {
   readonly perSecond: number;
   /** Frames in which something of the conversation became another, per second. */
   readonly drawings: number;
+  /** Processor time of the page's main thread, which other programs do not lengthen. */
+  readonly processor: number;
   readonly heapBefore: number;
   readonly heapAfter: number;
   readonly nodes: number;
@@ -101,14 +103,21 @@ export async function measureStream(panel: Panel, stream: Stream): Promise<Frame
     await devtools.send("HeapProfiler.collectGarbage");
     return (await devtools.send("Runtime.getHeapUsage")).usedSize;
   };
+  await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+  const processor = async (): Promise<number> => {
+    const { metrics } = await devtools.send("Performance.getMetrics");
+    return 1000 * (metrics.find((metric) => metric.name === "TaskDuration")?.value ?? Number.NaN);
+  };
   const heapBefore = await heap();
+  const processorBefore = await processor();
   const seen = await panel.page.evaluate(streamInPage, {
     ...stream,
     prose: PROSE,
     turn: number,
     revision: 2,
   });
-  return { ...seen, heapBefore, heapAfter: await heap() };
+  const used = (await processor()) - processorBefore;
+  return { ...seen, processor: used, heapBefore, heapAfter: await heap() };
 }
 
 interface InPage extends Stream {
@@ -118,7 +127,9 @@ interface InPage extends Stream {
 }
 
 /** Runs in the page. */
-function streamInPage(how: InPage): Promise<Omit<Frames, "heapBefore" | "heapAfter">> {
+function streamInPage(
+  how: InPage,
+): Promise<Omit<Frames, "processor" | "heapBefore" | "heapAfter">> {
   const work: number[] = [];
   let long = 0;
   let handled = 0;
