@@ -156,8 +156,12 @@ test("ui_11 as many pending changes as lines stay bounded", async () => {
 test("output of programs is text: no colours, no orders to terminals, progress bars as they end", async () => {
   const panel = await scene("odd");
   await panel.page.getByRole("button", { name: /make -j8/ }).click();
-  const words = await panel.page.locator(".output").innerText();
-  assert.equal(words, "100 %\nnullU+0000 bellU+0007");
+  const output = panel.page.locator(".output");
+  await output.evaluate(async (element: HTMLElement) => {
+    const frame = () => new Promise((next) => requestAnimationFrame(next));
+    while (element.innerText === "") await frame(); // the text is drawn a moment after the card opens
+  });
+  assert.equal(await output.innerText(), "100 %\nnullU+0000 bellU+0007");
 });
 
 test("a failed turn is told of in a sentence that leaves an address as it is", async () => {
