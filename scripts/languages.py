@@ -63,6 +63,7 @@ COMPOSED = {
 }
 
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_KEPT = re.compile(r"\{[^{}]*\}|`[^`]*`")
 _PUNCTUATION = re.compile(r"\{[^{}]*\}|[,;:.?()\[\]“”…`\n]")
 _PROSE = re.compile(r"[A-Za-z]{2,}[.,:;]? [A-Za-z{(`]")
 
@@ -144,11 +145,11 @@ def stale(entries: Mapping[str, str], found: Mapping[Path, Mapping[str, bool]]) 
 
 
 def wrong(entries: Mapping[str, str]) -> list[str]:
-    """Return the keys whose translation has other placeholders, or is empty."""
+    """Return the keys whose translation has other placeholders or commands, or is empty."""
     return [
         key
         for key, one in entries.items()
-        if not one or sorted(_PLACEHOLDER.findall(key)) != sorted(_PLACEHOLDER.findall(one))
+        if not one or sorted(_KEPT.findall(key)) != sorted(_KEPT.findall(one))
     ]
 
 

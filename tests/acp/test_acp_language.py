@@ -44,5 +44,5 @@ async def test_a_question_and_a_remark_are_german_and_the_models_text_is_not(tmp
         "Eingeschränkt bleiben",
         "Diesem Ordner vertrauen",
     ]
-    assert client.shown[0].title == "Indwell: keine offenen Änderungen"
+    assert client.shown[0].title == "Indwell: keine ausstehenden Änderungen"
     assert client.shown[1].title == "Indwell: no text kein Text"

@@ -28,8 +28,8 @@ def test_a_german_terminal_asks_and_reports_in_german(tmp_path) -> None:
             folder=home.workspace,
         ) as terminal,
     ):
-        terminal.until("new.txt ändern? (der Modus ist `ask`: Jede Änderung wird bestätigt)")
-        terminal.answer("[N] Nein (Enter), [O] einmal", "o")
+        terminal.until("new.txt ändern? (der Modus ist `ask`: Jede Bearbeitung wird bestätigt)")
+        terminal.answer("[N] nein (Eingabe), [O] einmal", "o")
         terminal.until("beantwortet: einmal")
         terminal.until("nicht geprüft: nichts hat die Änderungen geprüft")
         assert terminal.ends() == 0

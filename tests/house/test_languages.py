@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -40,7 +42,82 @@ def test_the_share_of_translated_sentences_does_not_shrink(source, language) -> 
 
 def test_a_sentence_that_no_source_has_is_found() -> None:
     assert languages.stale({"A sentence of {nobody}": ""}, {Path("a.py"): {"A word of {}": True}})
-    assert languages.wrong({"of {a}": "von {b}", "no": ""}) == ["of {a}", "no"]
+    wrong = {"of {a}": "von {b}", "no": "", "run `a WHY`": "`a GRUND` ausführen"}
+    assert languages.wrong(wrong) == list(wrong)
+
+
+NOT_A_TERM = {"{0}\nAbout {1} tokens. Press to turn it back into text"}  # Here, "turn" is a verb.
+
+
+@pytest.mark.parametrize(("language", "column"), [("de", 1), ("zh", 2)])
+def test_each_translation_uses_the_terms_of_the_glossary(language, column) -> None:
+    rows = glossary()
+    assert {"session", "permission", "skill"} <= {row[0] for row in rows}
+    terms = [(_english(row[0]), _forms(row[column])) for row in rows]
+    assert [
+        (english.pattern, text, translation)
+        for text, translation in every_text(language).items()
+        for english, forms in terms
+        if text not in NOT_A_TERM and _lacks(text, translation, english, forms)
+    ] == []
+
+
+@pytest.mark.parametrize("language", languages.LANGUAGES)
+def test_a_text_of_the_server_and_of_the_extension_has_one_translation(language) -> None:
+    server, all_texts = languages.catalogue(language), every_text(language)
+    both = {text for text in server if " " in text.strip()}  # One word may be a verb or a noun.
+    assert {text: all_texts[text] for text in both if all_texts[text] != server[text]} == {}
+
+
+def test_a_text_without_the_term_of_the_glossary_is_found() -> None:
+    skill = _english("skill"), _forms("Skill")
+    assert _lacks("Load the skill {name}", "Die Fähigkeit {name} laden", *skill)
+    assert not _lacks("Load the skills", "Die Skills laden", *skill)
+    assert not _lacks("`skill` is off; {skill}", "`skill` ist aus; {skill}", *skill)
+    assert not _lacks("skills is not valid", "skills ist ungültig", *skill)
+    verb = _english("pending, rewind"), _forms("zurückspulen, steht … aus")
+    assert not _lacks("nothing is pending", "nichts steht mehr aus", *verb)
+    assert not _lacks("Rewind", "Spule zurück, zurückspule", *verb)
+    assert _lacks("nothing is pending", "nichts ist offen", *verb)
+
+
+def glossary() -> list[list[str]]:
+    """Return the rows of the glossary's table of checked terms."""
+    page = (ROOT / "vscode-extension" / "l10n" / "glossary.md").read_text("utf-8")
+    table = page.partition("## Checked terms")[2].partition("\n## ")[0]
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
+
+
+def every_text(language) -> dict[str, str]:
+    """Return the translations of the server, of the extension and of its package.json."""
+    folder, name = ROOT / "vscode-extension" / "l10n", {"zh": "zh-cn"}.get(language, language)
+    texts = dict(languages.catalogue(language))
+    for path in (folder / f"bundle.l10n.{name}.json", folder / f"manifest.{name}.json"):
+        texts |= json.loads(path.read_text("utf-8"))
+    return texts
+
+
+def _english(cell: str) -> re.Pattern[str]:
+    return re.compile(rf"\b({cell.replace(', ', '|')})s?\b", re.IGNORECASE)
+
+
+def _forms(cell: str) -> re.Pattern[str]:
+    stems = [re.escape(form).replace("…\\ ", ".*") for form in cell.split(", ")]
+    return re.compile("|".join(stem.removesuffix("en") for stem in stems), re.IGNORECASE)
+
+
+def _lacks(text, translation, english, forms) -> bool:
+    if english.search(text) is None:  # as in most cases, and quicker
+        return False
+    words = re.sub(r"`[^`]*`|\{[^}]*\}|'[^']*'|\b\w+ (Context|Client) Protocol", "", text)
+    found = [one[0] for one in english.finditer(words)]
+    kept = [one for one in found if one == one.lower() or one == one.upper()]
+    return (
+        bool(found)
+        and forms.search(translation) is None
+        and not any(re.search(rf"\b{one}\b", translation) for one in kept)
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,7 +156,7 @@ GERMAN = words_for("de")
         ("Turn 4, new file, +3 −1", "Durchgang 4, neue Datei, +3 −1"),
         ("Change a (b).py, new file?", "a (b).py, new file ändern?"),  # data is not translated
         ("Change {path}?", "{path} ändern?"),
-        ("sessions: nothing is pending", "sessions: keine offenen Änderungen"),
+        ("sessions: nothing is pending", "sessions: keine ausstehenden Änderungen"),
         ("a place, where the agent works: it", "a place, where the agent works: it"),  # no name
         ("x; " * 100 + "no text", "x; " * 100 + "no text"),  # too many parts
         ("11,237 tokens · $0.05", "11.237 Token · $0,05"),

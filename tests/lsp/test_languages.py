@@ -21,7 +21,7 @@ COMMAND = "rm -f gone; echo ran"  # a deleting command needs a question, with an
     ("locale", "titles"),
     [
         ("de", ["Beheben", "Erklären", "Dokumentieren"]),
-        ("zh-cn", ["修复", "解释此代码", "为此代码写文档"]),
+        ("zh-cn", ["修复", "解释此代码", "为此代码编写文档"]),
         ("fr", ["Fix this", "Explain this", "Document this"]),
     ],
 )
@@ -53,7 +53,7 @@ async def test_a_german_editor_asks_in_german_and_the_model_reads_english(tmp_pa
         message, titles = editor.messages[0], editor.choices[0]
         assert message.startswith(f"Einen Befehl in {home.workspace} ausführen? (")
         assert f"\n│ {COMMAND}\n" in message
-        assert titles[:3] == ["Nein", "Einmal", "In dieser Sitzung"]
+        assert titles[:3] == ["Nein", "Einmal", "Diese Sitzung"]
         assert titles[3].startswith("Immer: ")
 
 
