@@ -5,13 +5,14 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from indwell.sandbox import spawn
 from indwell.sandbox.leftovers import here as leftovers
-from indwell.sandbox.leftovers.processes import children, process_of
+from indwell.sandbox.leftovers.processes import children, process_of, ticks_now
 from indwell.sandbox.program import new_mark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds escaped children in /proc")
@@ -120,3 +121,26 @@ async def test_a_program_that_ended_while_it_was_started_is_not_reaped_as_an_orp
         assert await search == leftovers.LeftoverRun(0)
         assert begun.wait() == 0
         leftovers.ended(begun.pid)
+
+
+def dead_orphan() -> int:
+    """Return an adopted process that has ended, and is older than all later runs."""
+    leftovers.prepare()
+    pid = int(subprocess.check_output(["/bin/sh", "-c", "setsid true & echo $!"]))
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    orphan = process_of(pid)
+    assert orphan is not None
+    while ticks_now() <= orphan.began:
+        time.sleep(0.01)
+    return pid
+
+
+async def test_a_dead_orphan_of_an_earlier_run_is_reaped_when_no_program_is_being_started() -> None:
+    """Otherwise a server would keep each sandbox that died while another program was started."""
+    pid = dead_orphan()
+    async with leftovers.running(new_mark()) as run, leftovers.running(new_mark(), alone=True):
+        leftovers.end_descendants(NOBODY, run)
+        assert process_of(pid) is not None, "it may be the program that is being started"
+    async with leftovers.running(new_mark()) as run:
+        leftovers.end_descendants(NOBODY, run)
+        assert process_of(pid) is None

@@ -40,6 +40,7 @@ from indwell.sandbox.leftovers.processes import (
     is_marked,
     process_of,
     processes,
+    ticks_now,
 )
 
 assert sys.platform != "win32"
@@ -196,7 +197,9 @@ def _end_orphans(run: Run, found: set[int], enough_at: float) -> bool:
             # Orphans may have been missed: this one was reaped, or it is a program that starts.
             if process is None or (process.is_dead and _alone and process.began >= run.began):
                 is_clear = False
-            elif is_orphan_of(run, process):
+            elif not is_orphan_of(run, process):
+                _reap_remainder(process)
+            else:
                 is_clear = False
                 if process.is_dead:
                     _wait_for(process)
@@ -215,8 +218,12 @@ def bury(run: Run) -> None:
     """Reap the dead orphans of a running run, because the system needs their process ids again."""
     for number in children() or ():
         process = None if is_started(number) else process_of(number)
-        if process is not None and process.is_dead and is_orphan_of(run, process):
+        if process is None or not process.is_dead:
+            continue
+        if is_orphan_of(run, process):
             _wait_for(process)
+        else:
+            _reap_remainder(process)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -310,6 +317,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 _going_on: set[Run] = set()  # The set has the runs of the whole process, which is one subreaper.
+_ending: set[Run] = set()  # The set has the runs whose processes are being searched for.
 _alone: set[str] = set()  # The set has the marks of ``alone`` runs whose program is starting.
 _started: set[int] = set()  # The set has the programs that asyncio reaps.
 
@@ -318,7 +326,7 @@ _started: set[int] = set()  # The set has the programs that asyncio reaps.
 async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
     """Register a run until its program has ended; an ``alone`` run starts no other program."""
     prepare()
-    run = Run(mark, _ticks())
+    run = Run(mark, ticks_now())
     if alone:
         _alone.add(mark)
     else:
@@ -328,10 +336,12 @@ async def running(mark: str, *, alone: bool = False) -> AsyncIterator[Run]:
     finally:
         _alone.discard(mark)
         _going_on.discard(run)
+        _ending.discard(run)
 
 
 def over(run: Run) -> None:
     """Record the end of a run, so that later processes do not belong to the run."""
+    _ending.add(run)
     _going_on.discard(run)
 
 
@@ -359,13 +369,7 @@ def is_started(pid: int) -> bool:
 
 def is_orphan_of(run: Run, process: Process) -> bool:
     """Return whether an orphan became Indwell's child, and only ``run`` can have started it."""
-    is_ours = (
-        process.parent == os.getpid()
-        and process.session != os.getsid(0)
-        and process.pid not in _started
-        and process.began >= run.began
-    )
-    if not is_ours:
+    if process.began < run.began or not _is_adopted(process):
         return False
     # A starting program has a mark, but no known process id. A dead program has no readable mark.
     if alone := tuple(_alone):
@@ -376,6 +380,24 @@ def is_orphan_of(run: Run, process: Process) -> bool:
         return False
     others = [other for other in tuple(_going_on) if other != run and other.began <= process.began]
     return not others or is_marked(process.pid, run.mark)
+
+
+def _is_adopted(process: Process) -> bool:
+    """Return whether a process is Indwell's child and in no session of Indwell's own programs."""
+    is_child = process.parent == os.getpid() and process.pid not in _started
+    return is_child and process.session != os.getsid(0)
+
+
+def _reap_remainder(process: Process) -> None:
+    """Reap a dead orphan that no run can have started that goes on or is being ended.
+
+    The kernel may kill the first process of a sandbox after its run is over, and while a program
+    starts, a dead orphan cannot be told from that program. Such orphans would stay for ever.
+    """
+    runs = tuple(_going_on) + tuple(_ending)
+    is_nobodys = _is_adopted(process) and all(process.began < run.began for run in runs)
+    if process.is_dead and is_nobodys and not _alone:
+        _wait_for(process)
 
 
 def _await_words(pid: int) -> None:
@@ -401,12 +423,6 @@ def prepare() -> None:
         prctl = ctypes.CDLL(None).prctl
         prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-
-
-def _ticks() -> int:
-    if sys.platform != "linux":
-        return 0
-    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 PAUSE_SEARCH_S = 0.2  # The search takes at most 0.2 s for processes that fork.
@@ -452,7 +468,7 @@ class Pause:
         if self._run is None:
             return True
         if not IS_LINUX:
-            return _signalled_group(self._run[0], "SIGSTOP")
+            return signal_group(self._run[0], "SIGSTOP")
         pid, run = self._run
         until = time.monotonic() + PAUSE_SEARCH_S
         seen: set[tuple[int, int]] = set()
@@ -462,7 +478,7 @@ class Pause:
                 own = descendants(pid, run, young) | {pid}
                 now = {(one.pid, one.began) for one in young if one.pid in own}
                 for number, _ in now:
-                    _pause_signal(number, "SIGSTOP")
+                    _signal(number, signal.SIGSTOP)
                 self._stopped |= now
                 # Each process was stopped twice, so no process could wake another one.
                 if now <= seen:
@@ -477,24 +493,8 @@ class Pause:
             return
         pid, run = self._run
         if not IS_LINUX:
-            _signalled_group(pid, "SIGCONT")
+            signal_group(pid, "SIGCONT")
             return
         for one in processes(run.began):
             if (one.pid, one.began) in stopped:
-                _pause_signal(one.pid, "SIGCONT")
-
-
-def _pause_signal(pid: int, name: str) -> None:
-    try:
-        os.kill(pid, getattr(signal, name))
-    # The process has ended, or belongs to another user.
-    except (ProcessLookupError, PermissionError):
-        return
-
-
-def _signalled_group(pid: int, name: str) -> bool:
-    try:
-        os.killpg(pid, getattr(signal, name))
-    except (ProcessLookupError, PermissionError):
-        return False
-    return True
+                _signal(one.pid, signal.SIGCONT)

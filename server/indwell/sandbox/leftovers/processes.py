@@ -8,6 +8,8 @@ from __future__ import annotations
 import mmap
 import os
 import re
+import sys
+import time
 from collections.abc import Iterator
 
 import msgspec
@@ -51,6 +53,13 @@ def processes(since: int = 0) -> Iterator[Process]:
         process = process_of(int(number))
         if process is not None and process.began >= since:
             yield process
+
+
+def ticks_now() -> int:
+    """Return the time that ``Process.began`` counts: clock ticks since boot; 0 except on Linux."""
+    if sys.platform != "linux":
+        return 0
+    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
 
 
 def process_of(pid: int) -> Process | None:
