@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from textwrap import wrap
 
 from indwell.policy import guarded_paths, protected_names
 
 ROOT = Path(__file__).resolve().parent.parent
 EDITOR = ROOT / "vscode-extension" / "src" / "extension" / "chat" / "editor"
 MIRROR = EDITOR / "protected-places.ts"
-WIDTH = 100  # Biome breaks lines at this column.
+WIDTH = 100  # of a line, as Biome has it
+_IS_WORD = re.compile(r"[^\s`\\$]+")
 HEAD = """\
 /**
  * Which names the server protects: all in lower case, but for `BARE`.
  * Written by scripts/protected_places.py from server/indwell/policy (`scripts/fix`).
  */
+
+const names = (text: string): readonly string[] => text.trim().split(/\\s+/);
 """
 
 
@@ -57,12 +62,12 @@ def _names(*tables: protected_names.Names) -> list[str]:
 
 
 def _list(name: str, what: str, values: Iterable[str]) -> str:
-    entries = [json.dumps(one) for one in sorted(set(values))]
-    begins = f"export const {name}: readonly string[] = ["
-    line = f"{begins}{', '.join(entries)}];"
-    if len(line) > WIDTH:
-        line = "\n".join([begins, *(f"  {one}," for one in entries), "];"])
-    return f"/** {what} */\n{line}\n"
+    words = sorted(set(values))
+    if odd := [one for one in words if not _IS_WORD.fullmatch(one)]:
+        raise ValueError(f"a name with a blank or a special character: {odd}")
+    lines = wrap(" ".join(words), WIDTH - 2, break_long_words=False, break_on_hyphens=False)
+    text = "\n".join(f"  {line}" for line in lines)
+    return f"/** {what} */\nexport const {name} = names(`\n{text}\n`);\n"
 
 
 def main() -> int:

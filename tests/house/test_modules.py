@@ -1,4 +1,4 @@
-"""Tests that the list of modules is up to date, and that imports follow the contracts."""
+"""Tests that the list of modules is up to date, files are short, and imports follow contracts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "server" / "indwell"
+EXTENSION = ROOT / "vscode-extension" / "src"
+MAX_ENTRIES = 15
+MAX_LINES = 500
 
 
 def test_the_list_of_modules_has_the_first_line_of_every_module() -> None:
@@ -78,4 +81,14 @@ def test_each_item_of_a_docstring_section_has_its_own_line() -> None:
 
 def test_no_module_is_longer_than_500_lines() -> None:
     lengths = {path: path.read_text(encoding="utf-8").count("\n") for path in PACKAGE.rglob("*.py")}
-    assert [str(path) for path, length in lengths.items() if length > 500] == []
+    assert [str(path) for path, length in lengths.items() if length > MAX_LINES] == []
+
+
+def test_the_vs_code_extension_has_short_files_in_small_folders() -> None:
+    paths = list(EXTENSION.rglob("*"))
+    folders = [EXTENSION, *(one for one in paths if one.is_dir())]
+    crowded = [str(one) for one in folders if len(list(one.iterdir())) > MAX_ENTRIES]
+    # The protocol's types are generated, as one list.
+    written = [one for one in paths if one.is_file() and one != EXTENSION / "protocol.ts"]
+    long = [str(one) for one in written if one.read_bytes().count(b"\n") > MAX_LINES]
+    assert (crowded, long) == ([], [])

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import type { Event, SessionResult, TurnRow } from "../src/protocol.ts";
-import type { Action } from "../src/shared/action.ts";
-import { initialState, reduce } from "../src/shared/reducer.ts";
-import type { PanelState, Part, Turn } from "../src/shared/state.ts";
+import type { Action } from "../src/shared/state/action.ts";
+import { initialState, reduce } from "../src/shared/state/reducer.ts";
+import type { PanelState, Part, Turn } from "../src/shared/state/state.ts";
 
 interface Story {
   readonly live: readonly Event[];

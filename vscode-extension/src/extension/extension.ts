@@ -13,8 +13,7 @@ import { registerFirstRun } from "./first-run/register.ts";
 import { registerModels } from "./models/register.ts";
 import { registerPlace } from "./place.ts";
 import { OwnServer } from "./server/own-server.ts";
-import { registerServerCommands } from "./server/server-commands.ts";
-import { startWhenWanted } from "./server/starting.ts";
+import { registerServerCommands, startWhenWanted } from "./server/server-commands.ts";
 
 let running: OwnServer | undefined;
 

@@ -1,8 +1,8 @@
 /** Defines the commands that can be typed after `/`, and their messages. Pure. */
 
-import { AUTO } from "./effort-words.ts";
 import { t } from "./l10n.ts";
 import type { ToHost } from "./messages.ts";
+import { AUTO } from "./words.ts";
 
 /** A command of the composer; `values` are the possible arguments. */
 export interface SlashCommand {

@@ -1,8 +1,9 @@
 /** The messages between the extension host and the webview. Tagged, plain JSON; the host validates all of `ToHost`. */
-import type { Action } from "./action.ts";
+
 import type { Coloured } from "./coloured.ts";
 import type { McpForm } from "./mcp-page.ts";
-import type { PanelState } from "./state.ts";
+import type { Action } from "./state/action.ts";
+import type { PanelState } from "./state/state.ts";
 
 /**
  * The maximum number of characters of a prompt, the same as in the server; a message with a longer

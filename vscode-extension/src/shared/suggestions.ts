@@ -4,7 +4,7 @@
  * shown before it is sent.
  */
 import { plural, t } from "./l10n.ts";
-import type { Suggestion } from "./state.ts";
+import type { Suggestion } from "./state/state.ts";
 import { visible } from "./visible.ts";
 
 /** The data from the editor. */

@@ -1,11 +1,14 @@
-/** Returns the label and icon of a tool call; the label begins with a verb. Pure. */
-
-import { tokenFigure } from "./figures.ts";
+/**
+ * The labels, icons and figures of tool calls and of background commands, and which of several
+ * edits of a file is the last. Pure.
+ */
+import type { BackgroundCommand } from "../protocol.ts";
 import { plural, t } from "./l10n.ts";
-import type { Part, ToolPart } from "./state.ts";
+import type { Part, ToolPart } from "./state/state.ts";
+import { durationFigure, tokenFigure } from "./words.ts";
 
 /** Verb and codicon of a tool. */
-export interface ToolLook {
+interface ToolLook {
   readonly verb: string;
   readonly icon: string;
 }
@@ -65,7 +68,7 @@ export function going(parts: readonly Part[]): ToolPart | undefined {
 }
 
 /** Returns the number of calls among the parts, including those of sub-agents. */
-export function callsOf(parts: readonly Part[]): readonly ToolPart[] {
+function callsOf(parts: readonly Part[]): readonly ToolPart[] {
   return parts.flatMap((part) => (part.kind === "tool" ? [part, ...callsOf(part.inner)] : []));
 }
 
@@ -78,4 +81,70 @@ export function agentFigure(part: ToolPart): string {
   ]
     .filter((one) => one !== "")
     .join(", ");
+}
+
+/**
+ * Returns whether no later call among `parts` edits the same files. A sub-agent's edits count as
+ * those of its call.
+ */
+export function isLastEdit(parts: readonly Part[], part: ToolPart): boolean {
+  const paths = new Set(pathsOf(part));
+  if (paths.size === 0) return false;
+  for (let at = parts.length - 1; at >= 0; at -= 1) {
+    const other = parts[at];
+    if (other === part || other?.key === part.key) return true;
+    if (other?.kind === "tool" && pathsOf(other).some((path) => paths.has(path))) return false;
+  }
+  return true;
+}
+
+function pathsOf(part: ToolPart): readonly string[] {
+  return callsOf([part]).flatMap((call) => call.diffs.map((edit) => edit.path));
+}
+
+/** Returns the running commands. */
+export function runningCommands(
+  commands: readonly BackgroundCommand[],
+): readonly BackgroundCommand[] {
+  return commands.filter((one) => one.state === "running");
+}
+
+/** Returns `2 commands running`, or `3 commands ended`, or empty if there are no commands. */
+export function commandsWords(commands: readonly BackgroundCommand[]): string {
+  const running = runningCommands(commands).length;
+  if (running > 0) return plural(running, "{0} command running", "{0} commands running");
+  return commands.length === 0
+    ? ""
+    : plural(commands.length, "{0} command ended", "{0} commands ended");
+}
+
+/**
+ * Returns the state of a command: `running`, `ended after 12 s`, `exit code 2 after 3.0 s`,
+ * `stopped after 4.0 s`.
+ */
+export function commandFigure(command: BackgroundCommand): string {
+  const time = durationFigure(command.seconds);
+  switch (command.state) {
+    case "running":
+      return t("running");
+    case "stopped":
+      return t("stopped after {0}", time);
+    case "ended":
+      return isFailed(command)
+        ? failedWords(command.exitCode ?? 0, time)
+        : t("ended after {0}", time);
+    default:
+      return command.state satisfies never;
+  }
+}
+
+/** Returns whether the command failed by itself. */
+export function isFailed({ state, exitCode }: BackgroundCommand): boolean {
+  return state === "ended" && exitCode !== null && exitCode !== 0;
+}
+
+function failedWords(code: number, time: string): string {
+  return code < 0
+    ? t("signal {0} after {1}", -code, time)
+    : t("exit code {0} after {1}", code, time);
 }

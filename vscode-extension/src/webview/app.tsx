@@ -1,21 +1,20 @@
 /** The frame of the panel, which arranges its parts from top to bottom. */
-import { sending } from "../shared/selectors.ts";
-import { Banner } from "./banner/banner.tsx";
-import { CommandsLine } from "./commands/commands-line.tsx";
+import { sending } from "../shared/state/selectors.ts";
 import { Composer } from "./composer/composer.tsx";
-import { Announcer } from "./conversation/announcer.tsx";
-import { Conversation } from "./conversation/conversation.tsx";
-import { Empty } from "./empty/empty.tsx";
-import { FirstRun } from "./first-run/first-run.tsx";
+import { Announcer, Conversation } from "./conversation/conversation.tsx";
+import { Banner } from "./header/banner.tsx";
 import { Header } from "./header/header.tsx";
+import type { ViewProps } from "./host/channel.ts";
 import { McpPageView } from "./mcp/mcp-page.tsx";
-import { PendingBar } from "./pending/pending-bar.tsx";
-import { PlanLine } from "./plan/plan-line.tsx";
 import { Questions } from "./questions/questions.tsx";
 import { OthersLine } from "./sessions/others-line.tsx";
 import { SessionList } from "./sessions/session-list.tsx";
-import { TodoLine } from "./todo/todo-line.tsx";
-import type { ViewProps } from "./view-props.ts";
+import { Empty } from "./start/empty.tsx";
+import { FirstRun } from "./start/first-run.tsx";
+import { CommandsLine } from "./work/commands-line.tsx";
+import { PendingBar } from "./work/pending-bar.tsx";
+import { PlanLine } from "./work/plan.tsx";
+import { TodoLine } from "./work/todo-line.tsx";
 
 /** Draws the whole panel for one state. */
 export function App(props: ViewProps) {

@@ -1,12 +1,12 @@
 /** Starts the panel: connects to the extension host, and draws at most once per frame. */
-import "./language.ts";
+import "./host/language.ts";
 import "./styles/main.css";
 import { render } from "preact";
 import type { ToHost } from "../shared/messages.ts";
-import type { PanelState } from "../shared/state.ts";
+import type { PanelState } from "../shared/state/state.ts";
 import { App } from "./app.tsx";
-import { HostChannel } from "./channel.ts";
-import type { Slot } from "./kept-words.ts";
+import { HostChannel } from "./host/channel.ts";
+import type { Slot } from "./host/kept-words.ts";
 import { drawColours, watchTheme } from "./markdown/highlight.ts";
 import { openVisibleDoor } from "./visible-door.ts";
 

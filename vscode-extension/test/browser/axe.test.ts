@@ -1,7 +1,7 @@
 /** Every state of the conversation in every theme: nothing that axe calls serious. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ownQuestions } from "../../src/shared/selectors.ts";
+import { ownQuestions } from "../../src/shared/state/selectors.ts";
 import { axeScript } from "../editor/packages.ts";
 import { type Pages, startPages, THEMES } from "./page.ts";
 import { SCENES } from "./scenes.ts";

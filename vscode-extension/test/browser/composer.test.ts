@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { FoundRow, ToHost } from "../../src/shared/messages.ts";
-import type { PanelState } from "../../src/shared/state.ts";
+import type { PanelState } from "../../src/shared/state/state.ts";
 import { type Pages, type Panel, startPages } from "./page.ts";
 import { busyState, chips, composerState } from "./scenes-composer.ts";
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach } from "node:test";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { kindsOf } from "../../src/extension/colours/kinds.ts";
-import type { Action } from "../../src/shared/action.ts";
 import type { ToHost, ToPanel } from "../../src/shared/messages.ts";
-import type { PanelState } from "../../src/shared/state.ts";
+import type { Action } from "../../src/shared/state/action.ts";
+import type { PanelState } from "../../src/shared/state/state.ts";
 import { browserPath, EXTENSION, loadPlaywright } from "../editor/packages.ts";
 import { bundleWebview, type Files } from "./bundle.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ToHost } from "../../src/shared/messages.ts";
-import type { PanelState, Question } from "../../src/shared/state.ts";
+import type { PanelState, Question } from "../../src/shared/state/state.ts";
 import { ARMING_MS } from "../../src/webview/questions/arming.ts";
 import { type Pages, type Panel, startPages } from "./page.ts";
 import { emptyState, turn } from "./scenes.ts";

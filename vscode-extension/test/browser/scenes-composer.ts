@@ -1,6 +1,6 @@
 /** States of the composer worth looking at. */
 import type { ContextResult } from "../../src/protocol.ts";
-import type { Attachment, PanelState } from "../../src/shared/state.ts";
+import type { Attachment, PanelState } from "../../src/shared/state/state.ts";
 import { emptyState, turn } from "./scenes.ts";
 
 const PIXEL =

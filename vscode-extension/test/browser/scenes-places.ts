@@ -1,7 +1,7 @@
 /** Lists, bars and the first run: states worth looking at. */
 import type { ChangeRow, McpRow, ProvidersResult, SessionRow } from "../../src/protocol.ts";
 import type { McpPage } from "../../src/shared/mcp-page.ts";
-import type { FirstRunState, PanelState } from "../../src/shared/state.ts";
+import type { FirstRunState, PanelState } from "../../src/shared/state/state.ts";
 import { permission } from "./scenes-questions.ts";
 
 type State = (more?: Partial<PanelState>) => PanelState;

@@ -1,6 +1,6 @@
 /** Questions worth looking at. */
 import type { PermissionParams } from "../../src/protocol.ts";
-import type { PanelState, Question } from "../../src/shared/state.ts";
+import type { PanelState, Question } from "../../src/shared/state/state.ts";
 
 type State = (more?: Partial<PanelState>) => PanelState;
 

@@ -1,6 +1,6 @@
 /** Sub-agents, plans, background commands and the model's questions, worth looking at. */
 import type { BackgroundCommand, PlanResult } from "../../src/protocol.ts";
-import type { PanelState, Part, Question, ToolPart, Turn } from "../../src/shared/state.ts";
+import type { PanelState, Part, Question, ToolPart, Turn } from "../../src/shared/state/state.ts";
 
 /** What scenes are made of, as `scenes.ts` has it. */
 export interface Makers {

@@ -1,6 +1,6 @@
 /** States of the panel worth looking at. Others add theirs at the end. */
 
-import type { PanelState, Part, TextPart, ToolPart, Turn } from "../../src/shared/state.ts";
+import type { PanelState, Part, TextPart, ToolPart, Turn } from "../../src/shared/state/state.ts";
 import { composerScenes } from "./scenes-composer.ts";
 import { placeScenes } from "./scenes-places.ts";
 import { questionScenes } from "./scenes-questions.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import type { Action } from "../../src/shared/action.ts";
+import type { Action } from "../../src/shared/state/action.ts";
 import { type Pages, type Panel, startPages, THEMES } from "./page.ts";
 import { emptyState, text, turn } from "./scenes.ts";
 import { longSession } from "./stream-frames.ts";

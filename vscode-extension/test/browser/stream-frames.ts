@@ -1,6 +1,6 @@
 /** Measures the panel while a model streams into a long session: its frames and its processor time, in milliseconds. */
-import type { Action } from "../../src/shared/action.ts";
-import type { PanelState, Turn } from "../../src/shared/state.ts";
+import type { Action } from "../../src/shared/state/action.ts";
+import type { PanelState, Turn } from "../../src/shared/state/state.ts";
 import type { Panel } from "./page.ts";
 import { emptyState, text, tool, turn } from "./scenes.ts";
 

@@ -1,7 +1,7 @@
 /** Sub-agents, plans, background commands, the list and the model's questions: what they show and what they ask of the host. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { PanelState } from "../../src/shared/state.ts";
+import type { PanelState } from "../../src/shared/state/state.ts";
 import { strangers } from "./inspect.ts";
 import { type Pages, type Panel, startPages } from "./page.ts";
 import { emptyState, SCENES, tool, turn } from "./scenes.ts";

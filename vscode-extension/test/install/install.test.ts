@@ -9,10 +9,10 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import { type Bundle, findBundle } from "../../src/extension/server/bundle.ts";
-import { MARK } from "../../src/extension/server/environment.ts";
-import { findTools } from "../../src/extension/server/find-tools.ts";
-import { install, installed, type Site } from "../../src/extension/server/install.ts";
+import { type Bundle, findBundle } from "../../src/extension/server/install/bundle.ts";
+import { MARK } from "../../src/extension/server/install/environment.ts";
+import { install, installed, type Site } from "../../src/extension/server/install/install.ts";
+import { findTools } from "../../src/extension/server/install/python.ts";
 
 const BUNDLE = process.env["INDWELL_BUNDLE"] ?? "";
 const WHOLE = mkdtempSync(join(tmpdir(), "indwell-install-"));

@@ -1,8 +1,10 @@
-/** The server's interface for the chat: fully typed, and easy to replace in tests. */
-
+/**
+ * The server's interface for the chat: fully typed, and easy to replace in tests; a request is
+ * cancelled once.
+ */
 import type { Commands, ServerRequests } from "../../protocol.ts";
 import { t } from "../../shared/l10n.ts";
-import { plainSentence } from "../../shared/plain-sentence.ts";
+import { plainSentence } from "../../shared/words.ts";
 
 /** Cancels a request; the editor's cancellation tokens have this type. */
 export interface Token {
@@ -71,4 +73,40 @@ function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null
     ? (value as Readonly<Record<string, unknown>>)[name]
     : undefined;
+}
+
+/** A cancellation token with its trigger. */
+export class Cancel implements Token {
+  isCancellationRequested = false;
+  readonly #listeners = new Set<(reason?: unknown) => void>();
+
+  /** Cancel the request; a second call does nothing. */
+  cancel(): void {
+    if (this.isCancellationRequested) return;
+    this.isCancellationRequested = true;
+    for (const tell of this.#listeners) tell();
+    this.#listeners.clear();
+  }
+
+  // The property is an arrow function, because the editor's client calls it without its object.
+  readonly onCancellationRequested = (
+    listener: (reason?: unknown) => void,
+  ): { dispose(): void } => {
+    this.#listeners.add(listener);
+    return { dispose: () => void this.#listeners.delete(listener) };
+  };
+}
+
+/** The error of a request that was cancelled before it was sent; the server's own error has the same code. */
+class TakenBack extends Error {
+  readonly code = -32800;
+}
+
+/** Waits for `promise`; rejects with `TakenBack` if the token is cancelled first. */
+export async function unlessCancelled(promise: Promise<unknown>, cancel: Cancel): Promise<void> {
+  const cancelled = new Promise<void>((resolve) => {
+    cancel.onCancellationRequested(() => resolve());
+  });
+  await Promise.race([promise, cancelled]);
+  if (cancel.isCancellationRequested) throw new TakenBack("taken back");
 }

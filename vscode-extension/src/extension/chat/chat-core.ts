@@ -1,31 +1,37 @@
 /** The chat without the editor: joins its state, events, questions and handlers. */
 import type { EventParams } from "../../protocol.ts";
 import { COMPACT, CONTINUE } from "../../shared/commands.ts";
-import { initialState } from "../../shared/initial-state.ts";
 import type { ToPanel } from "../../shared/messages.ts";
-import { isOwnQuestion, sessionOf } from "../../shared/selectors.ts";
-import type { Attachment, PanelState, Question } from "../../shared/state.ts";
-import { Questions } from "./ask/questions.ts";
+import { isOwnQuestion, sessionOf } from "../../shared/state/selectors.ts";
+import {
+  type Attachment,
+  initialState,
+  type PanelState,
+  type Question,
+} from "../../shared/state/state.ts";
+import type { Clock } from "../clock.ts";
 import { type Backend, isCancelled, isGone, sentenceOf } from "./backend.ts";
-import type { Clock } from "./clock.ts";
-import { choiceHandlers } from "./editor/choices.ts";
-import { codeHandlers } from "./editor/code.ts";
-import { exportSession } from "./editor/exporting.ts";
-import { linkHandlers } from "./editor/links.ts";
-import { verdictHandlers } from "./editor/verdicts.ts";
-import { findHandlers } from "./find/finding-handler.ts";
-import { McpOffers } from "./find/mcp-offers.ts";
-import { SkillList } from "./find/skill-list.ts";
-import { Keeping } from "./keeping.ts";
-import { LastShown } from "./last-shown.ts";
-import { mcpHandlers } from "./mcp/page.ts";
+import { findHandlers, McpOffers, SkillList } from "./find/finding-handler.ts";
+import {
+  choiceHandlers,
+  commandHandlers,
+  exportSession,
+  planHandlers,
+  queueHandlers,
+  verdictHandlers,
+} from "./handlers/actions.ts";
+import { attachHandlers } from "./handlers/attaching.ts";
+import { codeHandlers } from "./handlers/code.ts";
+import { linkHandlers } from "./handlers/links.ts";
+import { mcpHandlers } from "./handlers/mcp-page.ts";
+import { Questions } from "./handlers/questions.ts";
+import { Sending } from "./handlers/sending.ts";
+import { Keeping } from "./keeping/keeping.ts";
+import { LastShown } from "./keeping/last-shown.ts";
+import { Bridge, type Handlers, type HandlersOf } from "./panel/bridge.ts";
+import { Outbox, type Post } from "./panel/outbox.ts";
 import type { Ports } from "./ports.ts";
-import { attachHandlers } from "./prompt/attaching.ts";
-import { commandHandlers } from "./prompt/commands.ts";
-import { planHandlers } from "./prompt/plan.ts";
-import { queueHandlers } from "./prompt/queueing.ts";
-import { Sending } from "./prompt/sending.ts";
-import { type Room, tell } from "./room.ts";
+import { type Elsewhere, type Room, Store, type TabRole, tell } from "./room.ts";
 import { SessionBoard } from "./session/board.ts";
 import { Branches } from "./session/branches.ts";
 import { Chosen } from "./session/chosen.ts";
@@ -34,10 +40,6 @@ import { Pages } from "./session/pages.ts";
 import { Refresh } from "./session/refresh.ts";
 import { Sessions } from "./session/sessions.ts";
 import { startTab, startWith } from "./session/starting.ts";
-import { Store } from "./store.ts";
-import type { Elsewhere, TabRole } from "./tab/role.ts";
-import { Bridge, type Handlers, type HandlersOf } from "./wire/bridge.ts";
-import { Outbox, type Post } from "./wire/outbox.ts";
 
 /** The parts of the chat. */
 export interface Surroundings {

@@ -1,11 +1,64 @@
-/** Objects shared by all handlers of the chat. */
+/**
+ * The state of a chat, and the other objects that all its handlers share. The panel changes from
+ * session to session, a tab keeps one session.
+ */
+import type { StatusResult } from "../../protocol.ts";
 import { t } from "../../shared/l10n.ts";
+import type { Action } from "../../shared/state/action.ts";
+import { initialState, reduce } from "../../shared/state/reducer.ts";
+import type { PanelState } from "../../shared/state/state.ts";
+import type { Clock } from "../clock.ts";
 import type { Backend } from "./backend.ts";
-import type { Clock } from "./clock.ts";
 import type { Ports } from "./ports.ts";
 import type { SessionBoard } from "./session/board.ts";
-import type { Store } from "./store.ts";
-import type { Elsewhere, TabRole } from "./tab/role.ts";
+
+/** Called with every action right after it was reduced. */
+type Heard = (action: Action, state: PanelState) => void;
+
+/** The only owner of the panel's state. */
+export class Store {
+  #state: PanelState;
+  readonly #listeners = new Set<Heard>();
+
+  constructor(state: PanelState = initialState) {
+    this.#state = state;
+  }
+
+  /** The current state. */
+  get state(): PanelState {
+    return this.#state;
+  }
+
+  /**
+   * Reduce an action and notify listeners, in at most a millisecond. An arrow function, so that it
+   * can be passed on.
+   */
+  readonly dispatch = (action: Action): void => {
+    this.#state = reduce(this.#state, action);
+    for (const hear of this.#listeners) hear(action, this.#state);
+  };
+
+  /** Subscribe to all later actions; the returned function unsubscribes. */
+  listen(heard: Heard): () => void {
+    this.#listeners.add(heard);
+    return () => void this.#listeners.delete(heard);
+  }
+}
+
+/** A chat in an editor tab, with one session, which the tab's first prompt may begin. */
+export interface TabRole {
+  /**
+   * The mode that the user chose in this tab, for each prompt of the tab; null for the session's
+   * mode.
+   */
+  mode: StatusResult["mode"] | null;
+}
+
+/**
+ * What the user did with a session in one chat, which other chats with the same session must show,
+ * too.
+ */
+export type Elsewhere = "rewound" | "renamed" | "deleted";
 
 export interface Room {
   readonly board: SessionBoard;

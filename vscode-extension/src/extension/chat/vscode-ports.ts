@@ -8,10 +8,8 @@ import { selected } from "../editor/attach/selection.ts";
 import { terminalSelection } from "../editor/attach/terminal-selection.ts";
 import { askModal, say, sayInPassing } from "../say.ts";
 import { VsCodeDocuments } from "./editor/vscode-documents.ts";
-import { findInWorkspace } from "./find/find-in-workspace.ts";
-import { mentionsOf } from "./find/mentions-of.ts";
-import { KeptFile } from "./kept-file.ts";
-import { storedHere } from "./kept-version.ts";
+import { findInWorkspace, mentionsOf } from "./find/find-in-workspace.ts";
+import { KeptFile, storedHere } from "./keeping/kept-file.ts";
 import type { Dialogs, Finding, Memory, Ports, Shell } from "./ports.ts";
 
 const dialogs: Dialogs = {

@@ -4,7 +4,7 @@
  */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import { openDocument } from "./watch-problems.ts";
+import { openDocument } from "./problems.ts";
 
 /** Registers the handler, which lasts as long as one server process. */
 export function answerSave(client: LanguageClient): vscode.Disposable {

@@ -3,12 +3,10 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import type { Server } from "../server/server.ts";
 import { answerNavigate } from "./answer-navigate.ts";
-import { answerProblems } from "./answer-problems.ts";
 import { answerSave } from "./answer-save.ts";
 import { answerMessages } from "./message-boxes.ts";
-import { pushProblems } from "./push-problems.ts";
+import { answerProblems, type ProblemWatch, pushProblems, watchProblems } from "./problems.ts";
 import { watchAttention } from "./watch-attention.ts";
-import { type ProblemWatch, watchProblems } from "./watch-problems.ts";
 
 /** Starts serving `server`. Focus, selection and problems are sent once the server answers. */
 export function registerClient(

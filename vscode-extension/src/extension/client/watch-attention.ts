@@ -1,9 +1,21 @@
-/** Sends the user's focus and selection to the server, 150 ms after the last change. */
+/**
+ * Sends the user's focus and selection to the server, 150 ms after the last change, and chooses the
+ * documents that are sent: those that the user works on, and not only looks at.
+ */
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { type Looked, NOTHING_TOLD, news, type PlainRange, type Told } from "./attention.ts";
 import { CALM, disturbed, due, type Quiet } from "./quiet.ts";
-import { isWork } from "./told-documents.ts";
+
+const WORKED_ON: ReadonlySet<string> = new Set(["file", "untitled", "vscode-notebook-cell"]);
+
+/**
+ * Returns whether a document of this URI scheme is the user's work, and not the output of a program
+ * or one side of a diff.
+ */
+export function isWork(scheme: string): boolean {
+  return WORKED_ON.has(scheme);
+}
 
 const REST_MS = 150;
 /** Milliseconds after which the selection is sent even during a long drag. */

@@ -2,7 +2,7 @@
 import type * as vscode from "vscode";
 import type { EventParams } from "../../protocol.ts";
 import type { ToHost } from "../../shared/messages.ts";
-import type { Attachment, PanelState } from "../../shared/state.ts";
+import type { Attachment, PanelState } from "../../shared/state/state.ts";
 
 /** The part of a chat that commands act on. */
 export interface ChatHere {

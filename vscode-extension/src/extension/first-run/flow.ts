@@ -5,10 +5,10 @@
  */
 
 import type { LoginResult, ProvidersResult } from "../../protocol.ts";
-import type { Action } from "../../shared/action.ts";
 import { t } from "../../shared/l10n.ts";
 import type { ToHost } from "../../shared/messages.ts";
-import type { FirstRunState } from "../../shared/state.ts";
+import type { Action } from "../../shared/state/action.ts";
+import type { FirstRunState } from "../../shared/state/state.ts";
 import { keepKey, type Secrets } from "../client/keys.ts";
 
 /** The flow's interface to the extension. `request` rejects with an error whose message is for the user. */

@@ -6,7 +6,7 @@
 import * as vscode from "vscode";
 import { t } from "../../shared/l10n.ts";
 import type { ToHost } from "../../shared/messages.ts";
-import type { PanelState } from "../../shared/state.ts";
+import type { PanelState } from "../../shared/state/state.ts";
 import { askForWords, say } from "../say.ts";
 import { manageKeys } from "./manage-keys.ts";
 

@@ -1,6 +1,6 @@
 /** Tracks the models that the editor offers, and whether the server has the current list. */
 import type { EditorModelRow } from "../../protocol.ts";
-import type { Clock } from "../chat/clock.ts";
+import type { Clock } from "../clock.ts";
 
 /**
  * Milliseconds between a change event and the next request of the list; doubled each time the list

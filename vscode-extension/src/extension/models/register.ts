@@ -8,7 +8,7 @@ import type {
   ModelPiecesParams,
   ModelRequest,
 } from "../../protocol.ts";
-import { realClock } from "../chat/clock.ts";
+import { realClock } from "../clock.ts";
 import type { Server } from "../server/server.ts";
 import { ModelList } from "./list.ts";
 import { relay } from "./relay.ts";

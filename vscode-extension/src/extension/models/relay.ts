@@ -2,7 +2,7 @@
  * Sends the parts of a reply in batches, no faster than they are received. Independent of the
  * window.
  */
-import type { Clock } from "../chat/clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Piece } from "./translate.ts";
 
 /** Milliseconds for which parts are collected, because the panel draws at the same rate. */

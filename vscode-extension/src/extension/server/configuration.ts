@@ -1,7 +1,35 @@
-/** Selects the settings of the section `indwell` for the server. Pure. */
+/**
+ * What a process of the server gets: its environment variables, and the settings of the section
+ * `indwell`. Pure.
+ */
+
+/** The variable for keys; the server removes it from its environment when it starts. */
+const KEYS = "INDWELL_KEYS";
+
+/**
+ * The editor's own variables, which would make programs that the agent runs act as parts of VS
+ * Code.
+ */
+const OF_THE_EDITOR = /^(ELECTRON_|VSCODE_|CHROME_DESKTOP$|GDK_PIXBUF_MODULE|NODE_OPTIONS$)/;
+
+/**
+ * Returns the environment without the editor's own variables, with `keys` (by origin) if there are
+ * any.
+ */
+export function serverVariables(
+  own: Readonly<Record<string, string | undefined>>,
+  keys: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(own)) {
+    if (value !== undefined && name !== KEYS && !OF_THE_EDITOR.test(name)) kept[name] = value;
+  }
+  if (Object.keys(keys).length > 0) kept[KEYS] = JSON.stringify(keys);
+  return kept;
+}
 
 /** A setting as from `WorkspaceConfiguration.inspect`; only set values are used. */
-export interface Inspected {
+interface Inspected {
   readonly globalValue?: unknown;
   readonly workspaceValue?: unknown;
   readonly workspaceFolderValue?: unknown;
@@ -23,7 +51,7 @@ const NOT_SET: readonly unknown[] = ["config", "", null];
  * Returns the server's name of a setting: `checkTimeout` becomes `check_timeout_s`; names of the
  * server are unchanged.
  */
-export function serverName(name: string): string {
+function serverName(name: string): string {
   const small = name.replace(/[A-Z]/g, (one) => `_${one.toLowerCase()}`);
   return /_(timeout|pause)$/.test(small) ? `${small}_s` : small;
 }

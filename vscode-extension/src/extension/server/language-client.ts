@@ -1,10 +1,14 @@
-/** Runs one process of the server behind VS Code's language client. */
+/**
+ * Runs one process of the server behind VS Code's language client: answers
+ * `workspace/configuration` with explicitly set values only, and logs what the process writes.
+ */
 import "../language.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import {
   type ClientCapabilities,
   CloseAction,
+  type ConfigurationMiddleware,
   ErrorAction,
   type FeatureState,
   LanguageClient,
@@ -15,12 +19,56 @@ import {
 import { TASK_COMMANDS } from "../../protocol.ts";
 import { t } from "../../shared/l10n.ts";
 import { makePlain } from "../plain-words.ts";
-import { forServer } from "./client-configuration.ts";
+import { settingsForServer } from "./configuration.ts";
 import type { Reports, Run } from "./life.ts";
-import { readLine, whyNotStarted } from "./log-lines.ts";
+import { readLine, tracedLine, whyNotStarted } from "./log-lines.ts";
 import { whyNotSpoken } from "./protocol-version.ts";
 import type { Attach } from "./server.ts";
-import { withoutBodies } from "./trace-channel.ts";
+
+type Handler = NonNullable<ConfigurationMiddleware["configuration"]>;
+
+/** The middleware, which gives the server no section but `indwell`. */
+const forServer: Handler = (params) =>
+  params.items.map(({ section, scopeUri }) => {
+    if (section !== "indwell") return null;
+    const scope = scopeUri === undefined ? undefined : vscode.Uri.parse(scopeUri);
+    const configuration = vscode.workspace.getConfiguration("indwell", scope);
+    const names = leaves(configuration);
+    return settingsForServer(names, (name) => configuration.inspect(name));
+  });
+
+/** Returns the names of all settings of the section; the server reports undeclared settings. */
+function leaves(configuration: vscode.WorkspaceConfiguration): readonly string[] {
+  return Object.keys(configuration).filter((name) => configuration.inspect(name) !== undefined);
+}
+
+/** Returns a channel that writes to `log`, but only the names of traced messages, at any level. */
+function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
+  return {
+    get name() {
+      return log.name;
+    },
+    get logLevel() {
+      return log.logLevel;
+    },
+    onDidChangeLogLevel: log.onDidChangeLogLevel,
+    trace: (message) => {
+      const line = tracedLine(message);
+      if (line !== undefined) log.trace(line);
+    },
+    debug: (message, ...args) => log.debug(message, ...args),
+    info: (message, ...args) => log.info(message, ...args),
+    warn: (message, ...args) => log.warn(message, ...args),
+    error: (message, ...args) => log.error(message, ...args),
+    append: (value) => log.append(value),
+    appendLine: (value) => log.appendLine(value),
+    replace: (value) => log.replace(value),
+    clear: () => log.clear(),
+    show: () => log.show(true),
+    hide: () => log.hide(),
+    dispose: () => {}, // The channel does not belong to the client.
+  };
+}
 
 /**
  * Milliseconds that the server has for `shutdown` and `exit`; after them, the process is killed.

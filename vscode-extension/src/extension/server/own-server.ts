@@ -7,11 +7,11 @@ import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 import { t } from "../../shared/l10n.ts";
 import { keysForServer } from "../client/keys.ts";
-import { emptyFolder, type Found, findServer } from "./find-server.ts";
+import { serverVariables } from "./configuration.ts";
+import { emptyFolder, type Found, findServer } from "./install/find-server.ts";
 import { type Launch, Life } from "./life.ts";
 import type { Attach, Server } from "./server.ts";
 import type { ServerState } from "./state.ts";
-import { serverVariables } from "./variables.ts";
 
 /**
  * The switch that informs the server that this editor asks its user about trust, and that no

@@ -1,7 +1,7 @@
 /** The interface of this window's server for other parts. */
 import type * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
-import type { Found } from "./find-server.ts";
+import type { Found } from "./install/find-server.ts";
 import type { ServerState } from "./state.ts";
 
 /**

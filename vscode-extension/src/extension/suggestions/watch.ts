@@ -1,6 +1,6 @@
 /** Collects the data for suggestions, and reports changed suggestions. */
 import * as vscode from "vscode";
-import type { Suggestion } from "../../shared/state.ts";
+import type { Suggestion } from "../../shared/state/state.ts";
 import { type Surroundings, suggestions } from "../../shared/suggestions.ts";
 import { gitState, repositoryOf } from "./git.ts";
 

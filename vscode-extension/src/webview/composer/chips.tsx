@@ -2,15 +2,99 @@
  * Draws the chips of the next prompt as one stop of the Tab key; arrows move between chips, Delete
  * removes a chip.
  */
-
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import type { Attachment } from "../../shared/state.ts";
-import { Icon } from "../icon.tsx";
-import { chipWords } from "./chip-words.ts";
+import type { Attachment } from "../../shared/state/state.ts";
+import { baseName, sizeFigure, tokenFigure } from "../../shared/words.ts";
+import { Icon } from "../elements.tsx";
 
-export interface ChipsProps {
+/**
+ * Estimates tokens as the server does: 4 ASCII characters make 1 token, any other character 1.5.
+ */
+export function estimatedTokens(text: string): number {
+  let ascii = 0;
+  let others = 0;
+  for (const character of text) {
+    if (character.charCodeAt(0) < 128) ascii += 1;
+    else others += 1;
+  }
+  return Math.ceil(ascii / 4 + others * 1.5);
+}
+
+interface ChipWords {
+  readonly icon: string;
+  readonly label: string;
+  /** The tooltip, which has the kind and the size. */
+  readonly title: string;
+  /**
+   * The action of a click on the chip (its button to remove it is separate), or null if a click
+   * does nothing.
+   */
+  readonly press: "open" | "unfold" | null;
+}
+
+/** Formats the label and tooltip of a chip of the composer. */
+export function chipWords(attachment: Attachment): ChipWords {
+  const { label } = attachment;
+  switch (attachment.kind) {
+    case "context":
+      return {
+        icon: attachment.id.startsWith("opened") ? "eye" : "selection",
+        label: baseName(label),
+        title: t("{0}\nFrom the editor, about {1} tokens", label, tokenFigure(attachment.tokens)),
+        press: null,
+      };
+    case "mention":
+      return {
+        icon: attachment.path.endsWith("/") ? "folder" : "file",
+        label: baseName(label),
+        title: t("{0}\nIts text goes along. Press to open it", attachment.path),
+        press: attachment.path.endsWith("/") ? null : "open",
+      };
+    case "image":
+      return {
+        icon: "file-media",
+        label,
+        title: t("{0}\nPicture, {1}", label, sizeFigure(Math.floor(attachment.data.length * 0.75))),
+        press: null,
+      };
+    case "text":
+      return {
+        icon: "note",
+        label,
+        title: t(
+          "{0}\nAbout {1} tokens. Press to turn it back into text",
+          label,
+          tokenFigure(estimatedTokens(attachment.text)),
+        ),
+        press: "unfold",
+      };
+    case "problems":
+      return {
+        icon: "warning",
+        label,
+        title: t("{0}\nThe problems that the editor reports", label),
+        press: null,
+      };
+    case "changes":
+      return {
+        icon: "source-control",
+        label,
+        title: t("{0}\nWhat git would commit, or the changes of the tree", label),
+        press: null,
+      };
+    default:
+      return attachment satisfies never;
+  }
+}
+
+/** Converts a mention for `openFile`: `path#L3-9` becomes `path:3-9`. */
+export function openTarget(path: string): string {
+  return path.replace(/#L(\d+(?:-\d+)?)$/, ":$1");
+}
+
+interface ChipsProps {
   readonly attachments: readonly Attachment[];
   readonly box: RefObject<HTMLDivElement | null>;
   readonly onPress: (attachment: Attachment) => void;

@@ -1,13 +1,123 @@
 /**
- * A small box over the panel that keeps the focus inside. Escape or a click outside closes the box;
- * Escape also returns the focus to the button.
+ * A small box over the panel that keeps the focus inside, and the button of the footer that opens
+ * the box. Escape or a click outside closes the box; Escape also returns the focus to the button.
  */
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { nextStop } from "./popup-keys.ts";
-import { type PopupPlace, popupPlace } from "./popup-place.ts";
 
-export interface PopupProps {
+interface PopupKey {
+  readonly key: string;
+  readonly shift: boolean;
+  readonly modified: boolean;
+}
+
+interface PopupStops {
+  /** Whether arrows, Home, End and letters move the focus; if false, only Tab moves the focus. */
+  readonly menu: boolean;
+  /** The labels of all focusable elements, in order. */
+  readonly labels: readonly string[];
+  /** The index of the focused element, or -1 if no element has the focus. */
+  readonly at: number;
+  /** Letters typed in quick succession, including this one. */
+  readonly typed: string;
+}
+
+/**
+ * Returns the index of the element that gets the focus, with wrap-around, or null if the key does
+ * not move the focus.
+ */
+export function nextStop(key: PopupKey, stops: PopupStops): number | null {
+  const n = stops.labels.length;
+  if (n === 0 || key.modified) return null;
+  const step = (by: number) => {
+    const from = stops.at === -1 && by < 0 ? 0 : stops.at;
+    return (((from + by) % n) + n) % n;
+  };
+  if (key.key === "Tab") return step(key.shift ? -1 : 1);
+  if (!stops.menu) return null;
+  switch (key.key) {
+    case "ArrowDown":
+      return step(1);
+    case "ArrowUp":
+      return step(-1);
+    case "Home":
+      return 0;
+    case "End":
+      return n - 1;
+    default:
+      return key.key.length === 1 && key.key !== " " ? byWords(stops) : null;
+  }
+}
+
+/**
+ * Returns the index of a row by typed letters: for one letter, the next row that begins with the
+ * letter; for several, the first row that contains them.
+ */
+function byWords({ labels, at, typed }: PopupStops): number | null {
+  const names = labels.map((label) => label.trim().toLowerCase());
+  const order = names.map((_, index) => (at + 1 + index) % names.length);
+  const begins = (index: number) => names[index]?.startsWith(typed) === true;
+  if (new Set(typed).size === 1) {
+    const letter = typed.charAt(0);
+    return order.find((index) => names[index]?.startsWith(letter)) ?? null;
+  }
+  const all = [...names.keys()];
+  return all.find(begins) ?? all.find((index) => names[index]?.includes(typed)) ?? null;
+}
+
+interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly right: number;
+  readonly bottom: number;
+}
+
+interface PopupPlace {
+  readonly left: number;
+  /**
+   * The distance of the popup's lower edge from the panel's lower edge, or null if the popup opens
+   * downward from `top`.
+   */
+  readonly bottom: number | null;
+  readonly top: number | null;
+  readonly maxHeight: number;
+  readonly maxWidth: number;
+}
+
+const EDGE = 12;
+const GAP = 4;
+/** With less space above, and more below, the popup opens downward. */
+const LEAST = 160;
+
+/**
+ * Returns the position of a popup of `width` at `anchor` in a panel; `align` says which edges of
+ * popup and anchor are aligned.
+ */
+export function popupPlace(
+  anchor: Box,
+  width: number,
+  panel: { readonly width: number; readonly height: number },
+  align: "start" | "end",
+): PopupPlace {
+  const maxWidth = Math.max(0, panel.width - 2 * EDGE);
+  const wide = Math.min(width, maxWidth);
+  const wished = align === "start" ? anchor.left : anchor.right - wide;
+  const left = Math.max(EDGE, Math.min(wished, panel.width - EDGE - wide));
+  const above = anchor.top - GAP - EDGE;
+  const below = panel.height - anchor.bottom - GAP - EDGE;
+  if (above >= LEAST || above >= below) {
+    return {
+      left,
+      bottom: panel.height - anchor.top + GAP,
+      top: null,
+      maxHeight: Math.max(0, above),
+      maxWidth,
+    };
+  }
+  return { left, bottom: null, top: anchor.bottom + GAP, maxHeight: Math.max(0, below), maxWidth };
+}
+
+interface PopupProps {
   readonly role: "menu" | "dialog";
   readonly label: string;
   readonly id: string;
@@ -144,4 +254,35 @@ function recentlyTyped(event: KeyboardEvent): string {
   const goesOn = event.timeStamp - typed.at < WORD_ENDS_MS;
   typed = { text: (goesOn ? typed.text : "") + event.key.toLowerCase(), at: event.timeStamp };
   return typed.text;
+}
+
+interface PickerButtonProps {
+  readonly anchor: RefObject<HTMLButtonElement | null>;
+  readonly label: string;
+  readonly title: string;
+  readonly kind: "menu" | "dialog";
+  readonly open: boolean;
+  readonly popup: string;
+  readonly class: string;
+  readonly onToggle: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A flat button of the footer that opens a popup. */
+export function PickerButton(props: PickerButtonProps) {
+  return (
+    <button
+      ref={props.anchor}
+      type="button"
+      class={`picker ${props.class}`}
+      aria-label={props.label}
+      title={props.title}
+      aria-haspopup={props.kind}
+      aria-expanded={props.open}
+      aria-controls={props.open ? props.popup : undefined}
+      onClick={props.onToggle}
+    >
+      {props.children}
+    </button>
+  );
 }

@@ -1,15 +1,79 @@
-/** Draws the conversation of the session. */
-
+/**
+ * Draws the conversation of the session, and informs screen readers of important events only: a
+ * turn that ended, a question, an error.
+ */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import { sending } from "../../shared/selectors.ts";
-import { FindBar } from "../find/find-bar.tsx";
-import type { ViewProps } from "../view-props.ts";
+import { ownQuestions, sending } from "../../shared/state/selectors.ts";
+import type { Outgoing, PanelState, Turn } from "../../shared/state/state.ts";
+import { memo } from "../elements.tsx";
+import type { ViewProps } from "../host/channel.ts";
 import { DrawnRow } from "./drawn-row.tsx";
-import { OpenCards } from "./open-cards.ts";
+import { FindBar } from "./find.tsx";
 import { type Row, RowList, turnKey } from "./rows.ts";
 import { ScrollList } from "./scroll-list.tsx";
-import { SendingRows } from "./sending-rows.tsx";
+import { OpenCards } from "./tool-card.tsx";
+
+/**
+ * Returns the text to announce, or an empty text while a turn runs without a question or an error,
+ * so that streaming stays silent.
+ */
+function announcement(state: PanelState): string {
+  // The code in questions/ announces questions itself, at once.
+  if (ownQuestions(state).length > 0) return "";
+  // Banners are live regions themselves, and would be read twice.
+  if (state.banner?.level === "error" || state.connection.kind === "stopped") return "";
+  const last = state.turns.at(-1);
+  return last === undefined ? "" : ofTurn(last);
+}
+
+function ofTurn(turn: Turn): string {
+  const how = endingOf(turn);
+  const why = turn.ending === "done" || turn.message === "" ? "" : ` ${turn.message}`;
+  return how === "" ? "" : `${how}${why}`;
+}
+
+function endingOf({ ending, number }: Turn): string {
+  switch (ending) {
+    case "running":
+      return "";
+    case "done":
+      return t("Turn {0} done.", number);
+    case "cancelled":
+      return t("Turn {0} stopped.", number);
+    case "failed":
+      return t("Turn {0} failed.", number);
+    case "limit":
+      return t("Turn {0} stopped at the limit of rounds.", number);
+    case "repeated":
+      return t("Turn {0} stopped: the same call again and again.", number);
+    case "budget":
+      return t("Turn {0} stopped at the budget.", number);
+    case "interrupted":
+      return t("Turn {0} was interrupted.", number);
+    default:
+      return ending satisfies never;
+  }
+}
+
+/** A polite live region, which is not visible. */
+export const Announcer = memo(({ state }: { readonly state: PanelState }) => (
+  <div class="sr-only" role="status" aria-live="polite" data-part="announcer">
+    {announcement(state)}
+  </div>
+));
+
+/** Draws prompts that were sent and whose turn has not begun. */
+function SendingRows({ sending }: { readonly sending: readonly Outgoing[] }) {
+  return sending.map((one) => (
+    <div key={one.id} class="prompt sending">
+      <p class="sr-only">{t("You, sending")}</p>
+      <div class="prompt-words" dir="auto">
+        {one.words}
+      </div>
+    </div>
+  ));
+}
 
 /** Draws the conversation, with the newest turn at the bottom. */
 export function Conversation(props: ViewProps) {

@@ -2,18 +2,15 @@
 
 import type { ChangeRow, PlanResult } from "../../protocol.ts";
 import { plural, t } from "../../shared/l10n.ts";
-import { isLastEdit } from "../../shared/last-edit.ts";
-import type { Part, Turn } from "../../shared/state.ts";
-import type { Channel } from "../channel.ts";
+import type { Part, Turn } from "../../shared/state/state.ts";
+import { isLastEdit } from "../../shared/tool-words.ts";
+import type { Channel, Post } from "../host/channel.ts";
 import { Markdown } from "../markdown/markdown.tsx";
-import type { Post } from "../view-props.ts";
 import { EndRow } from "./end-row.tsx";
 import { LineRow } from "./line-row.tsx";
-import type { OpenCards } from "./open-cards.ts";
 import { PromptRow } from "./prompt-row.tsx";
 import type { Row } from "./rows.ts";
-import { Thinking } from "./thinking.tsx";
-import { ToolCard } from "./tool-card.tsx";
+import { type OpenCards, Thinking, ToolCard } from "./tool-card.tsx";
 
 interface Props {
   readonly row: Row;

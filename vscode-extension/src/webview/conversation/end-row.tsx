@@ -2,18 +2,20 @@
 
 import { useState } from "preact/hooks";
 import type { PlanResult } from "../../protocol.ts";
-import { costFigure, durationFigure, LEAST_TIME, tokenFigure } from "../../shared/figures.ts";
 import { t } from "../../shared/l10n.ts";
 import type { ToHost } from "../../shared/messages.ts";
-import { plainSentence } from "../../shared/plain-sentence.ts";
-import type { Turn } from "../../shared/state.ts";
-import { endingWords } from "../../shared/words.ts";
-import type { Channel } from "../channel.ts";
-import { Icon } from "../icon.tsx";
-import { memo } from "../memo.tsx";
-import { PlanCard } from "../plan/plan-card.tsx";
-import { usePressOnce } from "../press-once.ts";
-import type { Post } from "../view-props.ts";
+import type { Turn } from "../../shared/state/state.ts";
+import {
+  costFigure,
+  durationFigure,
+  endingWords,
+  LEAST_TIME,
+  plainSentence,
+  tokenFigure,
+} from "../../shared/words.ts";
+import { Icon, memo, usePressOnce } from "../elements.tsx";
+import type { Channel, Post } from "../host/channel.ts";
+import { PlanCard } from "../work/plan.tsx";
 
 interface Props {
   readonly turn: Turn;

@@ -2,10 +2,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import type { LinePart } from "../../shared/state.ts";
-import { Icon } from "../icon.tsx";
-import { memo } from "../memo.tsx";
-import { Coded } from "../questions/sentence.tsx";
+import type { LinePart } from "../../shared/state/state.ts";
+import { Coded, Icon, memo } from "../elements.tsx";
 
 /** Draws a compaction, a notice, a steering message of the user, or a running check. */
 export const LineRow = memo(({ part }: { readonly part: LinePart }) => {

@@ -1,17 +1,30 @@
 /** Draws the user's prompt, with its attachments below. */
-
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import { baseName } from "../../shared/short-path.ts";
-import type { Turn } from "../../shared/state.ts";
-import { lengthProblem } from "../composer/send-plan.ts";
-import { Icon } from "../icon.tsx";
-import type { KeptWords } from "../kept-words.ts";
-import { fileReference } from "../markdown/file-reference.ts";
-import { memo } from "../memo.tsx";
-import type { Post } from "../view-props.ts";
-import { isTask } from "./prompt-title.ts";
+import type { Turn } from "../../shared/state/state.ts";
+import { baseName } from "../../shared/words.ts";
+import { lengthProblem } from "../composer/sending.tsx";
+import { Icon, memo } from "../elements.tsx";
+import type { Post } from "../host/channel.ts";
+import type { KeptWords } from "../host/kept-words.ts";
+import { fileReference } from "../markdown/links.ts";
 import { turnKey } from "./rows.ts";
+
+/** The server makes a title from this many characters of the user's own text (`title_of`). */
+const READ = 1000;
+const LENGTH = 60;
+
+/**
+ * Returns whether a prompt is that of a code action, such as *Fix this*, so that its text is
+ * Indwell's, not the user's.
+ */
+export function isTask(words: string, title: string): boolean {
+  if (title === "" || words === "" || words.startsWith("/")) return false;
+  const own = [...words.trimStart().slice(0, READ).split(/\s+/).join(" ")]
+    .slice(0, LENGTH)
+    .join("");
+  return own.trim() !== title.trim();
+}
 
 interface Props {
   readonly session: string;
@@ -154,7 +167,7 @@ function Words({ text }: { readonly text: string }) {
 }
 
 /** Draws the chips and pictures of a prompt. */
-export function Along({ chips, images, post }: Pick<Props, "chips" | "images" | "post">) {
+function Along({ chips, images, post }: Pick<Props, "chips" | "images" | "post">) {
   if (chips.length === 0 && images.length === 0) return null;
   return (
     <div class="prompt-along">

@@ -1,16 +1,39 @@
 /**
- * Shows the details of a tool call: its live output, or its result once the host has fetched it.
+ * Shows the details of a tool call: its live output, or its result once the host has fetched it;
+ * output of programs is shown as plain text.
  */
-
 import { useEffect, useRef } from "preact/hooks";
 import { number, t } from "../../shared/l10n.ts";
-import type { ToolPart } from "../../shared/state.ts";
+import type { ToolPart } from "../../shared/state/state.ts";
 import { isGoing } from "../../shared/tool-words.ts";
 import { visible } from "../../shared/visible.ts";
-import { Icon } from "../icon.tsx";
+import { Icon } from "../elements.tsx";
+import type { Post } from "../host/channel.ts";
 import { codeNodes } from "../markdown/highlight.ts";
-import type { Post } from "../view-props.ts";
-import { readable } from "./output-text.ts";
+
+const ORDERS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
+
+/**
+ * Returns at most `most` characters from the end, and the number of characters that were left out
+ * before them.
+ */
+export function readable(
+  text: string,
+  most: number,
+): { readonly text: string; readonly cut: number } {
+  const cut = Math.max(0, text.length - most);
+  const kept = text.slice(cut).replace(ORDERS, "").replace(/\r\n/g, "\n");
+  const lines = kept.split("\n").map(overwritten);
+  return { text: lines.join("\n").replace(/\n+$/, ""), cut };
+}
+
+/** Returns the last version of a line, because a progress bar overwrites its line many times. */
+function overwritten(line: string): string {
+  if (!line.includes("\r")) return line;
+  return line.split("\r").findLast((piece) => piece !== "") ?? "";
+}
 
 /** The maximum number of characters of a result that are drawn. */
 const MOST = 20_000;

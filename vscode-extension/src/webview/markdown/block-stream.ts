@@ -1,9 +1,52 @@
 /**
- * Splits growing Markdown into blocks, of which all but the last are final. Only the text after the
- * final blocks is parsed again, so the work grows linearly with the length of an answer. Pure.
+ * Splits growing Markdown into blocks, of which all but the last are final; closes code and bold
+ * text at its end, and limits the drawn part of a long answer. Only the text after the final blocks
+ * is parsed again.
  */
 import { type ParsedBlock, parseBlocks } from "./parser.ts";
-import { withEndClosed } from "./unclosed.ts";
+
+/** The number of characters that are drawn at first; each "Show the rest" adds the same number. */
+export const DRAWN_AT_ONCE = 300_000;
+
+/**
+ * Returns the end of the drawn part of a text. The part ends after a whole line, so that its end
+ * does not change while the text grows.
+ */
+export function drawnEnd(text: string, most: number): number {
+  if (text.length <= most) return text.length;
+  const line = text.lastIndexOf("\n", most - 1) + 1;
+  return line > most / 2 ? line : most;
+}
+
+interface Opened {
+  readonly sign: string;
+  readonly at: number;
+}
+
+/**
+ * Closes code and bold text that the last paragraph opened and has not closed yet. A formatting
+ * sign at the very end is left out until text follows.
+ */
+export function withEndClosed(text: string): string {
+  const from = text.lastIndexOf("\n\n") + 1;
+  let code: Opened | null = null;
+  let strong: Opened | null = null;
+  for (const { 0: sign, index } of text.slice(from).matchAll(/`+|\*\*|\\[`*]/g)) {
+    const found = { sign, at: from + index };
+    if (code !== null) code = sign === code.sign ? null : code;
+    else if (sign.startsWith("`")) code = found;
+    else if (sign === "**") strong = strong === null ? found : null;
+  }
+  const inner = code === null ? text : closed(text, code);
+  return strong === null ? inner : closed(inner, strong);
+}
+
+function closed(text: string, { sign, at }: Opened): string {
+  const words = text.slice(at + sign.length);
+  if (words.trim() === "") return text.slice(0, at).trimEnd();
+  // Bold text may not end in a blank.
+  return sign === "**" ? `${text.trimEnd()}${sign}` : `${text}${sign}`;
+}
 
 /** A block to draw; a final block never changes and is never parsed again. */
 export interface StreamBlock {

@@ -5,7 +5,7 @@
 
 import { type CodeStyle, type Coloured, LONGEST_COLOURED } from "../../shared/coloured.ts";
 import { t } from "../../shared/l10n.ts";
-import type { Post } from "../view-props.ts";
+import type { Post } from "../host/channel.ts";
 import { runs } from "./invisible.ts";
 
 interface Wanted {

@@ -2,11 +2,10 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../../shared/l10n.ts";
-import { memo } from "../memo.tsx";
-import type { Post } from "../view-props.ts";
-import { BlockStream } from "./block-stream.ts";
+import { memo } from "../elements.tsx";
+import type { Post } from "../host/channel.ts";
+import { BlockStream, DRAWN_AT_ONCE, drawnEnd } from "./block-stream.ts";
 import { BlocksView } from "./block-view.ts";
-import { DRAWN_AT_ONCE, drawnEnd } from "./drawn-part.ts";
 
 interface Props {
   readonly text: string;

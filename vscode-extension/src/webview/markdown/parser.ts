@@ -2,13 +2,25 @@
  * Converts Markdown to HTML text, one top-level block at a time; HTML in the source stays text. The
  * result must still be sanitised.
  */
-
 import MarkdownIt, { type RendererRule, type Token } from "markdown-it";
 import { t } from "../../shared/l10n.ts";
-import { fileReference } from "./file-reference.ts";
 import { runs, type Strictness } from "./invisible.ts";
-import { linkTarget } from "./link-target.ts";
-import { markTasks } from "./task-marks.ts";
+import { fileReference, linkTarget } from "./links.ts";
+
+const TASK = /^\[([ xX])\] /;
+
+/**
+ * Changes the tokens of a text. The boxes are plain characters, so the sanitiser needs no
+ * exception.
+ */
+function markTasks(tokens: readonly Token[]): void {
+  for (const [at, token] of tokens.entries()) {
+    const first = token.children?.[0];
+    if (tokens[at - 2]?.type !== "list_item_open" || first?.type !== "text") continue;
+    const isDone = TASK.exec(first.content)?.[1]?.trim() !== "";
+    first.content = first.content.replace(TASK, isDone ? "☑ " : "☐ ");
+  }
+}
 
 /** A top-level block: its lines (from 0, end exclusive) and its kind. */
 export type ParsedBlock =

@@ -4,7 +4,7 @@
  * attributes of a closed list pass.
  */
 import createDOMPurify from "dompurify";
-import { linkTarget } from "./link-target.ts";
+import { linkTarget } from "./links.ts";
 
 const TAGS =
   "a blockquote br code del div em h3 h4 h5 h6 hr li ol p pre s span strong table tbody td th thead tr ul".split(

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
 import { EMPTY_FORM, formProblems, type McpForm } from "../../shared/mcp-page.ts";
-import type { Post } from "../view-props.ts";
+import type { Post } from "../host/channel.ts";
 
 interface Props {
   readonly isBusy: boolean;

@@ -5,9 +5,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import { Icon } from "../icon.tsx";
-import { Coded } from "../questions/sentence.tsx";
-import type { ViewProps } from "../view-props.ts";
+import { Coded, Icon } from "../elements.tsx";
+import type { ViewProps } from "../host/channel.ts";
 import { McpAdd } from "./mcp-add.tsx";
 import { McpServer } from "./mcp-server.tsx";
 

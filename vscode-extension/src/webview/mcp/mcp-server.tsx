@@ -5,9 +5,8 @@ import type { McpRow } from "../../protocol.ts";
 import { plural, t } from "../../shared/l10n.ts";
 import { stateWords } from "../../shared/mcp-page.ts";
 import { visible } from "../../shared/visible.ts";
-import { Icon } from "../icon.tsx";
-import { Coded, sentenceCase } from "../questions/sentence.tsx";
-import type { Post } from "../view-props.ts";
+import { Coded, Icon, sentenceCase } from "../elements.tsx";
+import type { Post } from "../host/channel.ts";
 
 interface Props {
   readonly server: McpRow;

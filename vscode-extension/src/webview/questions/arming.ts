@@ -1,6 +1,7 @@
 /**
- * Delays answers to a question that appears while the user types.
- * Pure: times are milliseconds of one clock, passed by the caller.
+ * Decides whether an answer to a question counts yet, and whether a question takes the focus: an
+ * answer is delayed if its question appears while the user types. Pure, except for the focus: times
+ * are milliseconds of one clock, passed by the caller.
  */
 import { t } from "../../shared/l10n.ts";
 
@@ -73,4 +74,19 @@ export function mayTakeFocus(now: {
   readonly inText: boolean;
 }): boolean {
   return now.panelHasFocus && !now.inText;
+}
+
+/** Focuses `target` unless a text field or another part of the editor has the focus. */
+export function offerFocus(target: HTMLElement | null): void {
+  const active = document.activeElement;
+  const inText =
+    active instanceof HTMLTextAreaElement ||
+    (active instanceof HTMLInputElement && active.type !== "checkbox") ||
+    (active instanceof HTMLElement && active.isContentEditable);
+  if (mayTakeFocus({ panelHasFocus: document.hasFocus(), inText })) target?.focus();
+}
+
+/** Returns whether nothing has the focus, for example because the focused card was removed. */
+export function focusIsLost(): boolean {
+  return document.activeElement === null || document.activeElement === document.body;
 }

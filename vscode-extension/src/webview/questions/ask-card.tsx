@@ -5,12 +5,12 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import type { Question } from "../../shared/state.ts";
+import type { Question } from "../../shared/state/state.ts";
 import { visible } from "../../shared/visible.ts";
-import { Icon } from "../icon.tsx";
-import type { ViewProps } from "../view-props.ts";
-import { Early } from "./early.tsx";
-import { offerFocus } from "./focus.ts";
+import { Icon } from "../elements.tsx";
+import type { ViewProps } from "../host/channel.ts";
+import { Early } from "./answers.tsx";
+import { offerFocus } from "./arming.ts";
 import { useArming } from "./use-arming.ts";
 
 const OWN_WORDS = t("Or in your own words");

@@ -7,9 +7,7 @@ import { useMemo } from "preact/hooks";
 import type { HunkShown, PermissionParams } from "../../protocol.ts";
 import { plural, t } from "../../shared/l10n.ts";
 import { visibleText } from "../../shared/visible.ts";
-import { bounded } from "./bounded.ts";
-import { Pieces } from "./pieces.tsx";
-import { marked } from "./risky-parts.ts";
+import { bounded, marked, Pieces } from "./asked-text.tsx";
 
 interface Props {
   readonly asked: PermissionParams;

@@ -2,23 +2,48 @@
  * A permission question: the exact text, its odd or risky parts, where it would run, and the
  * answers.
  */
+import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PermissionParams } from "../../protocol.ts";
-import type { Question } from "../../shared/state.ts";
-import { visible } from "../../shared/visible.ts";
-import type { ViewProps } from "../view-props.ts";
+import type { Question } from "../../shared/state/state.ts";
+import { visible, visibleText } from "../../shared/visible.ts";
+import { Coded, sentenceCase } from "../elements.tsx";
+import type { ViewProps } from "../host/channel.ts";
 import { AskedBy, Badges, Because, Beyond, Place } from "./about.tsx";
-import { AlwaysStep } from "./always-step.tsx";
-import { AnswerRow } from "./answer-row.tsx";
-import { hunksSent, type Offer, offers, type Yes } from "./answers.ts";
-import { AskedCommand } from "./asked-command.tsx";
+import { AlwaysStep, AnswerRow, hunksSent, type Offer, offers, type Yes } from "./answers.tsx";
+import { offerFocus } from "./arming.ts";
 import { AskedDiff, MOST_HUNKS } from "./asked-diff.tsx";
-import { bounded } from "./bounded.ts";
-import { offerFocus } from "./focus.ts";
-import { SeenBox } from "./seen-box.tsx";
-import { Coded, sentenceCase } from "./sentence.tsx";
+import { bounded, marked, Pieces, riskyParts, SeenBox } from "./asked-text.tsx";
 import { useArming } from "./use-arming.ts";
-import { useWasShown } from "./use-was-shown.ts";
+
+/**
+ * Returns true from the time at which the element `mark` was first visible. The element is not
+ * visible if its own box or anything around this box hides it.
+ */
+function useWasShown(mark: RefObject<HTMLElement | null>): boolean {
+  const [was, setWas] = useState(false);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.intersectionRatio > 0)) setWas(true);
+    });
+    if (mark.current !== null) observer.observe(mark.current);
+    return () => observer.disconnect();
+  }, []);
+  return was;
+}
+
+/** Draws the exact text that would run or be read; unusual characters are made visible. */
+function AskedCommand({ asked }: { readonly asked: PermissionParams }) {
+  const pieces = useMemo(
+    () => marked(visibleText(asked.detail, "command"), riskyParts(asked.detail, asked.risky)),
+    [asked],
+  );
+  return (
+    <code class="asked-text">
+      <Pieces pieces={pieces} />
+    </code>
+  );
+}
 
 interface Props extends Pick<ViewProps, "post" | "channel"> {
   readonly question: Extract<Question, { kind: "permission" }>;

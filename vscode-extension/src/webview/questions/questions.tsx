@@ -5,12 +5,12 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../shared/l10n.ts";
-import { ownQuestions } from "../../shared/selectors.ts";
-import type { Question } from "../../shared/state.ts";
+import { ownQuestions } from "../../shared/state/selectors.ts";
+import type { Question } from "../../shared/state/state.ts";
 import { visible } from "../../shared/visible.ts";
-import type { ViewProps } from "../view-props.ts";
+import type { ViewProps } from "../host/channel.ts";
+import { focusIsLost } from "./arming.ts";
 import { AskCard } from "./ask-card.tsx";
-import { focusIsLost } from "./focus.ts";
 import { PermissionCard } from "./permission-card.tsx";
 
 const SPOKEN = 200; // The maximum number of characters of a text that are announced; the card shows the whole text.

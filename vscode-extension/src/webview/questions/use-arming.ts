@@ -1,4 +1,7 @@
-/** A hook that decides whether an answer to a question counts yet (`arming.ts`). */
+/**
+ * A hook that decides whether an answer to a question counts yet (`arming.ts`), and the time of the
+ * last key anywhere in the panel, from one listener for all questions.
+ */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
@@ -10,7 +13,51 @@ import {
   lettersIn,
   shown,
 } from "./arming.ts";
-import { lastKey, lastWasTab, onKey } from "./typing.ts";
+
+/** A listener; `at` is in milliseconds of `performance.now()`. */
+type KeyListener = (at: number, event: KeyboardEvent) => void;
+
+let lastKeyAt = 0;
+let isTabbing = false;
+const listeners = new Set<KeyListener>();
+
+/**
+ * Returns the time of the last key in milliseconds of `performance.now()`, or 0 if no key was
+ * pressed.
+ */
+function lastKey(): number {
+  return lastKeyAt;
+}
+
+/** Returns whether Tab was pressed last, without a pointer press since. */
+function lastWasTab(): boolean {
+  return isTabbing;
+}
+
+/** Reports each key press to `listener`; returns a function that unsubscribes. */
+function onKey(listener: KeyListener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+// The listener captures events, because a part that stops the event must not hide the user's
+// typing.
+window.addEventListener(
+  "keydown",
+  (event) => {
+    lastKeyAt = performance.now();
+    if (event.key !== "Shift") isTabbing = event.key === "Tab";
+    for (const tell of listeners) tell(lastKeyAt, event);
+  },
+  true,
+);
+window.addEventListener(
+  "pointerdown",
+  () => {
+    isTabbing = false;
+  },
+  true,
+);
 
 /**
  * Starts again whenever `key` changes, for example for the second step of the same card. `card` is

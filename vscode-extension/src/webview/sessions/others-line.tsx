@@ -3,12 +3,12 @@
  * line for all other sessions, which opens the list.
  */
 import { plural, t } from "../../shared/l10n.ts";
-import { behindWords } from "../../shared/mark-words.ts";
-import { ownQuestions, sessionOf } from "../../shared/selectors.ts";
-import type { PanelState, SessionMark, SessionWork } from "../../shared/state.ts";
-import { Icon } from "../icon.tsx";
-import type { ViewProps } from "../view-props.ts";
-import { WorkBadge } from "./work-badge.tsx";
+import { ownQuestions, sessionOf } from "../../shared/state/selectors.ts";
+import type { PanelState, SessionMark, SessionWork } from "../../shared/state/state.ts";
+import { behindWords } from "../../shared/words.ts";
+import { Icon } from "../elements.tsx";
+import type { ViewProps } from "../host/channel.ts";
+import { WorkBadge } from "./session-list.tsx";
 
 export function OthersLine({ state, post }: ViewProps) {
   const own = ownQuestions(state);

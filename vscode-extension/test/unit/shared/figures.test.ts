@@ -1,7 +1,7 @@
 /** Numbers as people read them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as figures from "../../../src/shared/figures.ts";
+import * as figures from "../../../src/shared/words.ts";
 import { grouped } from "../../../src/shared/words.ts";
 
 test("times, money, tokens, shares and sizes in people's units", () => {

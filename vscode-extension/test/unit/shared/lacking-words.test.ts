@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lackingWords } from "../../../src/shared/lacking-words.ts";
+import { lackingWords } from "../../../src/shared/words.ts";
 
 test("what is missing is one sentence, and the advice for terminals stands apart", () => {
   const said = 'no model is set; run `indwell login` in a terminal, or write model = "…" in c.toml';

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { modeWords } from "../../../src/shared/mode-words.ts";
+import { modeWords } from "../../../src/shared/words.ts";
 
 test("the settings page words the modes as the picker does", () => {
   const { contributes } = JSON.parse(readFileSync("package.json", "utf8"));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plainSentence } from "../../../src/shared/plain-sentence.ts";
+import { plainSentence } from "../../../src/shared/words.ts";
 
 test("a message of the server becomes a sentence without marks", () => {
   assert.equal(

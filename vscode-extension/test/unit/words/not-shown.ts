@@ -5,12 +5,13 @@
 
 /** Files whose literals are for programs. */
 export const FOR_PROGRAMS: ReadonlySet<string> = new Set([
-  "src/extension/chat/html.ts",
+  "src/extension/chat/editor/protected-places.ts",
+  "src/extension/chat/panel/html.ts",
   "src/extension/chat/placing/code-lines.ts",
   "src/extension/chat/session/board.ts",
   "src/extension/editor/pending/decorations.ts",
-  "src/extension/server/python.ts",
-  "src/webview/markdown/file-reference.ts",
+  "src/extension/server/install/python.ts",
+  "src/webview/markdown/links.ts",
   "src/webview/markdown/parser.ts",
   "src/webview/markdown/sanitise.ts",
 ]);

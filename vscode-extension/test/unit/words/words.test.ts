@@ -5,9 +5,9 @@ import { afterEach, test } from "node:test";
 import { manifestTexts } from "../../../build/shipped-words.ts";
 import { LANGUAGES, type Texts, translations } from "../../../scripts/translations.ts";
 import { hasSingular, readWords, wanted } from "../../../scripts/words.ts";
-import { costFigure, durationFigure } from "../../../src/shared/figures.ts";
 import { date, number, plural, shortKey, speak, t } from "../../../src/shared/l10n.ts";
-import { CUT, REFUSED } from "../../../src/shared/turn-tools.ts";
+import { CUT, REFUSED } from "../../../src/shared/state/turns.ts";
+import { costFigure, durationFigure } from "../../../src/shared/words.ts";
 import { FOR_PROGRAMS, NOT_SHOWN } from "./not-shown.ts";
 
 const words = readWords();
@@ -89,7 +89,7 @@ test("each program sets its language before it loads any other module of ours", 
     "src/webview/main.tsx",
   ]) {
     const [first] = /^import .*$/m.exec(readFileSync(entry, "utf8")) ?? [""];
-    assert.match(first, /^import "\.{1,2}\/language\.ts";$/, entry);
+    assert.match(first, /^import "\.{1,2}\/(?:host\/)?language\.ts";$/, entry);
   }
 });
 

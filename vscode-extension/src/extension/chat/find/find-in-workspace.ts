@@ -1,15 +1,43 @@
-/** Finds the rows for `@`: problems, changes, selection, terminal, files, folders and symbols. */
-
+/**
+ * Finds the rows for `@`: problems, changes, selection, terminal, files, folders and symbols. Names
+ * of files and folders are relative to the workspace's first folder, as in the server.
+ */
 import * as vscode from "vscode";
 import { plural, t } from "../../../shared/l10n.ts";
 import { type FoundRow, mentionQuery } from "../../../shared/messages.ts";
+import { mentionPath, nameOf } from "../../editor/attach/mention.ts";
 import { selected } from "../../editor/attach/selection.ts";
 import { repositoryOf } from "../../suggestions/git.ts";
 import type { Finding } from "../ports.ts";
-import { foldersOf } from "./folders-of.ts";
-import { leftOut } from "./left-out.ts";
-import { mentionOf } from "./mentions-of.ts";
-import { isAside, noSymbols, ranked, sourceFirst } from "./rank.ts";
+import { foldersOf, isAside, leftOut, noSymbols, ranked, sourceFirst } from "./rank.ts";
+
+/** Returns the path for a mention, or null for a file outside of all open folders. */
+function mentionOf(uri: vscode.Uri): string | null {
+  if (uri.scheme !== "file" || vscode.workspace.getWorkspaceFolder(uri) === undefined) return null;
+  const first = vscode.workspace.workspaceFolders?.[0]?.uri.path ?? null;
+  return mentionPath(uri.path, first);
+}
+
+/** Returns mentions for dropped URIs, in order, without files that are outside or missing. */
+export async function mentionsOf(
+  uris: readonly string[],
+): Promise<readonly { readonly value: string; readonly label: string }[]> {
+  const found = await Promise.all(uris.map(mention));
+  return found.flatMap((one) => (one === null ? [] : [one]));
+}
+
+async function mention(raw: string): Promise<{ value: string; label: string } | null> {
+  try {
+    const uri = raw.startsWith("/") ? vscode.Uri.file(raw) : vscode.Uri.parse(raw, true);
+    const path = mentionOf(uri);
+    if (path === null) return null;
+    const { type } = await vscode.workspace.fs.stat(uri);
+    const isFolder = (type & vscode.FileType.Directory) !== 0;
+    return { value: isFolder ? `${path}/` : path, label: nameOf(path) + (isFolder ? "/" : "") };
+  } catch {
+    return null;
+  }
+}
 
 const MOST_FILES = 20_000;
 const MOST_ROWS = 50;

@@ -1,6 +1,67 @@
-/** Ranks the rows that match the text after `@`, best first. Pure. */
+/**
+ * Ranks the rows that match the text after `@`, best first; lists folders, and leaves out generated
+ * and excluded files. Pure.
+ */
 import { t } from "../../../shared/l10n.ts";
 import type { FoundRow } from "../../../shared/messages.ts";
+
+/**
+ * Returns every folder above a file once, with a final `/`; shorter paths come first. Files outside
+ * the first folder have absolute paths. `others` are the absolute paths of the other folders;
+ * folders above these are not in the workspace.
+ */
+export function foldersOf(
+  paths: readonly string[],
+  others: readonly string[] = [],
+): readonly string[] {
+  const roots = others.map((root) => (root.endsWith("/") ? root : `${root}/`));
+  const isInside = (folder: string): boolean =>
+    !folder.startsWith("/") || roots.some((root) => folder.startsWith(root));
+  const found = new Set<string>();
+  for (const path of paths) {
+    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+      const folder = path.slice(0, end + 1);
+      if (found.has(folder) || !isInside(folder)) break;
+      found.add(folder);
+    }
+  }
+  return [...found].sort((one, other) => parts(one) - parts(other) || (one < other ? -1 : 1));
+}
+
+function parts(path: string): number {
+  return path.split("/").length;
+}
+
+/** Generated folders and files, which are excluded whatever the settings say. */
+const MADE = [
+  "**/.git/**",
+  "**/.venv/**",
+  "**/__pycache__/**",
+  "**/node_modules/**",
+  "**/.mypy_cache/**",
+  "**/.pytest_cache/**",
+  "**/.ruff_cache/**",
+  "**/*.pyc",
+  "**/.DS_Store",
+];
+
+/**
+ * Returns one glob for `findFiles` from `files.exclude`, `search.exclude` and generated files.
+ * Settings with a condition (`when`) and disabled settings are ignored. Settings with braces are
+ * ignored, too, because groups of a glob cannot be nested.
+ */
+export function leftOut(...settings: readonly unknown[]): string {
+  const globs = new Set(MADE);
+  for (const setting of settings) {
+    if (typeof setting !== "object" || setting === null) continue;
+    for (const [glob, value] of Object.entries(setting)) {
+      if (value !== true || /[{},]/.test(glob)) continue;
+      globs.add(glob);
+      if (!glob.endsWith("*")) globs.add(`${glob.replace(/\/$/, "")}/**`);
+    }
+  }
+  return `{${[...globs].join(",")}}`;
+}
 
 /** The factor for the score of a file that the user rarely means. */
 const ASIDE = 0.6;
@@ -65,7 +126,7 @@ function isNameOf(query: string, label: string): boolean {
  * Returns a score, which is 0 if the text does not match. Consecutive letters rank above scattered
  * ones, beginnings of words above middles, and short texts above long ones.
  */
-export function scoreOf(query: string, text: string): number {
+function scoreOf(query: string, text: string): number {
   const wanted = query.toLowerCase();
   const there = text.toLowerCase();
   const short = 1 / (1 + there.length);

@@ -12,14 +12,13 @@ import {
   isBlank,
   isCloser,
   isDecorator,
-  isElision,
   isLead,
   isTelling,
   likeness,
   reindented,
   weightOf,
-  withoutBlankEdges,
 } from "./code-lines.ts";
+import { isGap, partsOf, type Unit } from "./code-parts.ts";
 
 /** The share of lines between two recognised lines that must stay. */
 const KEPT = 0.4;
@@ -51,19 +50,6 @@ export class NoPlace extends Error {
     this.several = several;
   }
 }
-
-/** A part of the code, with the blank lines before it. */
-type Item = { readonly gap: number } & (
-  | { readonly kind: "elision" }
-  | { readonly kind: "run"; readonly lines: readonly string[] }
-  | {
-      readonly kind: "unit";
-      readonly key: string;
-      readonly lead: readonly string[];
-      readonly lines: readonly string[];
-    }
-);
-type Unit = Extract<Item, { kind: "unit" }>;
 
 /** A range of the file in which parts of the code are searched. */
 interface Scope {
@@ -97,7 +83,7 @@ export class Placer {
   }
 
   #block(code: readonly string[], scope: Scope): readonly Edit[] {
-    const items = this.#items(code);
+    const items = partsOf(code, this.#known);
     const units = items.map((item) => (item.kind === "unit" ? this.#find(item, scope) : null));
     const edits: Edit[] = [];
     const later: { readonly item: Unit; readonly at: number }[] = [];
@@ -152,52 +138,6 @@ export class Placer {
   }
 
   /**
-   * Splits code into definitions, gaps and the lines between them, at the depth of the first line.
-   */
-  #items(code: readonly string[]): readonly Item[] {
-    const told = code.filter((line, at) => !isBlank(line) && !this.#isGap(code, at));
-    const base = Math.min(...told.map(depthOf));
-    const items: Item[] = [];
-    let run: string[] = [];
-    let gap = 0;
-    const flush = (): void => {
-      const lines = withoutBlankEdges(run);
-      if (lines.length > 0) items.push({ kind: "run", gap: 0, lines });
-      run = [];
-    };
-    for (let at = 0; at < code.length; ) {
-      const line = code[at] ?? "";
-      const key = depthOf(line) === base ? headKey(line) : null;
-      if (this.#isGap(code, at)) {
-        flush();
-        items.push({ kind: "elision", gap });
-        at += 1;
-      } else if (key !== null) {
-        let lead = run.length;
-        while (lead > 0 && isLead(run[lead - 1] ?? "")) lead -= 1;
-        const leads = run.splice(lead);
-        const blanks = run.length - (run.findLastIndex((one) => !isBlank(one)) + 1);
-        const end = blockEnd(code, at, code.length);
-        const before = run.some((one) => !isBlank(one)) ? blanks : Math.max(blanks, gap);
-        flush();
-        items.push({ kind: "unit", gap: before, key, lead: leads, lines: code.slice(at, end) });
-        at = end;
-      } else {
-        run.push(line);
-        at += 1;
-      }
-      gap = isBlank(line) ? gap + 1 : 0;
-    }
-    flush();
-    return items;
-  }
-
-  #isGap(code: readonly string[], at: number): boolean {
-    const bare = code[at]?.trim() ?? "";
-    return isElision(code, at) && (!this.#known.has(bare) || /^(?:\.+|…)$/.test(bare));
-  }
-
-  /**
    * Finds the definition that the code changes; returns null if the file has no definition of that
    * name.
    */
@@ -241,7 +181,7 @@ export class Placer {
             },
           ]
         : [];
-    const hasGaps = lines.some((_, place) => this.#isGap(lines, place));
+    const hasGaps = lines.some((_, place) => isGap(lines, place, this.#known));
     if (!hasGaps && !this.#lacksMembers(unit, old, lines)) {
       return [...lead, { from: at, to: end, lines }];
     }
@@ -292,7 +232,7 @@ export class Placer {
    * Finds the only match of the same lines, apart from indentation; returns null if there is none.
    */
   #same(code: readonly string[], lo: number, hi: number): number | null {
-    if (!code.some(isTelling) || code.some((_, at) => this.#isGap(code, at))) return null;
+    if (!code.some(isTelling) || code.some((_, at) => isGap(code, at, this.#known))) return null;
     const bare = code.map((line) => line.trim());
     const found: number[] = [];
     for (let at = lo; at + bare.length <= hi; at += 1) {
@@ -460,7 +400,7 @@ export class Placer {
 
   #asNew(unit: Unit, scope: Scope): readonly string[] {
     const lines = [...unit.lead, ...unit.lines];
-    if (lines.some((_, at) => this.#isGap(lines, at))) throw new NoPlace(false);
+    if (lines.some((_, at) => isGap(lines, at, this.#known))) throw new NoPlace(false);
     const own = indentOf(unit.lines[0] ?? "");
     const place = this.#file.findIndex(
       (line, at) => at >= scope.lo && at < scope.hi && !isBlank(line),

@@ -3,7 +3,7 @@
  * unseen.
  */
 import type { EventParams } from "../../../protocol.ts";
-import type { SessionMark, SessionWork } from "../../../shared/state.ts";
+import type { SessionMark, SessionWork } from "../../../shared/state/state.ts";
 
 interface Entry {
   readonly session: string;

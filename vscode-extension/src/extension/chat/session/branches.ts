@@ -2,10 +2,10 @@
 
 import type { ResumeResult } from "../../../protocol.ts";
 import { t } from "../../../shared/l10n.ts";
-import { turnOf } from "../../../shared/selectors.ts";
-import type { Sending } from "../prompt/sending.ts";
+import { turnOf } from "../../../shared/state/selectors.ts";
+import type { Sending } from "../handlers/sending.ts";
+import type { HandlersOf } from "../panel/bridge.ts";
 import { type Room, tell } from "../room.ts";
-import type { HandlersOf } from "../wire/bridge.ts";
 import type { Intake } from "./intake.ts";
 import type { Refresh } from "./refresh.ts";
 import type { Sessions } from "./sessions.ts";

@@ -1,9 +1,35 @@
-/** Receives the server's events: in order, without gaps, for the session that the panel shows. */
+/**
+ * Receives the server's events: in order, without gaps, for the session that the panel shows.
+ * Consecutive text deltas become one event, as the server stores them.
+ */
 import type { EventParams } from "../../../protocol.ts";
-import { runningTurn } from "../../../shared/selectors.ts";
+import { runningTurn } from "../../../shared/state/selectors.ts";
 import type { Room } from "../room.ts";
-import { isPiece, joined } from "./joining.ts";
 import type { Pages } from "./pages.ts";
+
+/** Joins two events, with the number of the second; null if they do not belong together. */
+function joined(first: EventParams, second: EventParams): EventParams | null {
+  const [old, now] = [first.event, second.event];
+  if (first.session !== second.session || old.turn !== now.turn) return null;
+  switch (old.type) {
+    case "text":
+      if (now.type !== "text" || now.restart) return null;
+      return { ...second, event: { ...old, text: old.text + now.text } };
+    case "thinking":
+      if (now.type !== "thinking") return null;
+      return { ...second, event: { ...old, text: old.text + now.text } };
+    case "toolOutput":
+      if (now.type !== "toolOutput" || now.id !== old.id) return null;
+      return { ...second, event: { ...old, text: old.text + now.text } };
+    default:
+      return null;
+  }
+}
+
+/** Returns whether more events of the same kind may follow at once. */
+function isPiece({ event }: EventParams): boolean {
+  return event.type === "text" || event.type === "thinking" || event.type === "toolOutput";
+}
 
 /**
  * The maximum number of events that wait while missed events are fetched; further events are dropped and fetched

@@ -1,6 +1,6 @@
 /** Refreshes state that the server sends only on request: status, queue, pending changes, the next request. */
 import type { EventParams } from "../../../protocol.ts";
-import { type Clock, debounced } from "../clock.ts";
+import { type Clock, debounced } from "../../clock.ts";
 import type { Room } from "../room.ts";
 
 type Part = "status" | "queue" | "changes" | "commands" | "context" | "models";

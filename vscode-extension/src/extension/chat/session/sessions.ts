@@ -1,10 +1,10 @@
 /** Lists past sessions, and carries out the actions on them. */
 import { t } from "../../../shared/l10n.ts";
-import { runningTurn, sending } from "../../../shared/selectors.ts";
-import type { PanelState } from "../../../shared/state.ts";
+import { runningTurn, sending } from "../../../shared/state/selectors.ts";
+import type { PanelState } from "../../../shared/state/state.ts";
 import { sentenceOf } from "../backend.ts";
+import type { HandlersOf } from "../panel/bridge.ts";
 import { type Room, tell } from "../room.ts";
-import type { HandlersOf } from "../wire/bridge.ts";
 import type { Intake } from "./intake.ts";
 import type { Refresh } from "./refresh.ts";
 

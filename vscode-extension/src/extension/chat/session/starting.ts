@@ -4,7 +4,7 @@
 
 import type { ResumeResult } from "../../../protocol.ts";
 import { t } from "../../../shared/l10n.ts";
-import type { PanelState } from "../../../shared/state.ts";
+import type { PanelState } from "../../../shared/state/state.ts";
 import { isOpenElsewhere, sentenceOf } from "../backend.ts";
 import { OPEN_ELSEWHERE, type Room, tell } from "../room.ts";
 import type { Chosen } from "./chosen.ts";

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { plural, t } from "../../../shared/l10n.ts";
 import { problemsOf } from "../../client/problems.ts";
-import { isWork } from "../../client/told-documents.ts";
+import { isWork } from "../../client/watch-attention.ts";
 import type { ChatHere, ChatLink } from "../chat-link.ts";
 import type { Handler } from "../commands/run.ts";
 import { boundedText, nameOf } from "./mention.ts";

@@ -2,8 +2,8 @@
 
 import * as vscode from "vscode";
 import type { BackgroundCommand } from "../../../protocol.ts";
-import { commandFigure } from "../../../shared/command-words.ts";
 import { t } from "../../../shared/l10n.ts";
+import { commandFigure } from "../../../shared/tool-words.ts";
 import { plainWords } from "../../plain-words.ts";
 import type { ChatLink } from "../chat-link.ts";
 import type { Handler } from "./run.ts";

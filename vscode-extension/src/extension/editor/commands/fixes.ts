@@ -5,7 +5,7 @@
 
 import type * as vscode from "vscode";
 import { t } from "../../../shared/l10n.ts";
-import type { Attachment } from "../../../shared/state.ts";
+import type { Attachment } from "../../../shared/state/state.ts";
 import { type CommandRun, runLabel, runText } from "../attach/command-run.ts";
 import type { LastCommands } from "../attach/last-command.ts";
 import { boundedText, linesMention, nameOf } from "../attach/mention.ts";

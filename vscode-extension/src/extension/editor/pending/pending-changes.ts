@@ -4,7 +4,7 @@
  */
 import * as vscode from "vscode";
 import type { ChangeRow } from "../../../protocol.ts";
-import { openDocument } from "../../client/watch-problems.ts";
+import { openDocument } from "../../client/problems.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { inCells } from "./cells.ts";
 import type { Stop } from "./neighbours.ts";

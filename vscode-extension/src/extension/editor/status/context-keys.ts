@@ -1,6 +1,6 @@
 /** Sets the context keys by which menus and keys appear, only when their values change. */
 import * as vscode from "vscode";
-import type { PanelState } from "../../../shared/state.ts";
+import type { PanelState } from "../../../shared/state/state.ts";
 import type { Server } from "../../server/server.ts";
 import type { ChatLink } from "../chat-link.ts";
 import { touching } from "../pending/neighbours.ts";

@@ -3,8 +3,8 @@
  * once. Pure.
  */
 import { t } from "../../../shared/l10n.ts";
-import { ownQuestions } from "../../../shared/selectors.ts";
-import type { PanelState, TurnEnding } from "../../../shared/state.ts";
+import { ownQuestions } from "../../../shared/state/selectors.ts";
+import type { PanelState, TurnEnding } from "../../../shared/state/state.ts";
 
 /** One notification; `key` identifies its subject, so that it is shown once. */
 export interface PanelNotice {

@@ -1,12 +1,10 @@
 /** The text of the status bar. Pure. */
 
-import { commandsWords, runningCommands } from "../../../shared/command-words.ts";
-import { costFigure } from "../../../shared/figures.ts";
 import { number, plural, t } from "../../../shared/l10n.ts";
-import { lackingWords } from "../../../shared/lacking-words.ts";
-import { isBusy, runningTurn, sessionCost } from "../../../shared/selectors.ts";
-import type { PanelState, ToolPart } from "../../../shared/state.ts";
-import { going, toolLook } from "../../../shared/tool-words.ts";
+import { isBusy, runningTurn, sessionCost } from "../../../shared/state/selectors.ts";
+import type { PanelState, ToolPart } from "../../../shared/state/state.ts";
+import { commandsWords, going, runningCommands, toolLook } from "../../../shared/tool-words.ts";
+import { costFigure, lackingWords } from "../../../shared/words.ts";
 import type { ServerState } from "../../server/state.ts";
 
 /** A status bar entry: `text` with codicons, `spoken` without, `tooltip` line by line. */

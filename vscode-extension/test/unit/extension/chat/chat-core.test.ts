@@ -1,12 +1,12 @@
 /** The whole chat without the editor: a server comes, is talked to, goes, and comes again. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cancel } from "../../../../src/extension/chat/cancel.ts";
+import { Cancel } from "../../../../src/extension/chat/backend.ts";
 import { ChatCore } from "../../../../src/extension/chat/chat-core.ts";
 import type { StatusResult } from "../../../../src/protocol.ts";
-import { ownQuestions, sending, sessionOf } from "../../../../src/shared/selectors.ts";
-import type { PanelState } from "../../../../src/shared/state.ts";
-import { RandomServer, random } from "../../shared/random-session.ts";
+import { ownQuestions, sending, sessionOf } from "../../../../src/shared/state/selectors.ts";
+import type { PanelState } from "../../../../src/shared/state/state.ts";
+import { RandomServer, random } from "../../shared/state/random-session.ts";
 import { fakeRoom, settle } from "./fake-room.ts";
 
 const STATUS: StatusResult = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { connectionOf } from "../../../../src/extension/chat/connection.ts";
+import { connectionOf } from "../../../../src/extension/chat/server-backend.ts";
 
 test("a server that the user stopped is no failure", () => {
   const stopped = (crashed: boolean) =>

@@ -1,7 +1,6 @@
 /** Stands in for the server, the editor and the clock. */
 
 import type { Backend, Token } from "../../../../src/extension/chat/backend.ts";
-import type { Clock } from "../../../../src/extension/chat/clock.ts";
 import type {
   Applied,
   CodeTarget,
@@ -9,8 +8,9 @@ import type {
   Ports,
   Put,
 } from "../../../../src/extension/chat/ports.ts";
+import { Store } from "../../../../src/extension/chat/room.ts";
 import { SessionBoard } from "../../../../src/extension/chat/session/board.ts";
-import { Store } from "../../../../src/extension/chat/store.ts";
+import type { Clock } from "../../../../src/extension/clock.ts";
 import type { Commands, ServerRequests } from "../../../../src/protocol.ts";
 
 /** A clock that only a test moves. */

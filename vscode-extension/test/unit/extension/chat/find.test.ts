@@ -1,14 +1,20 @@
 /** What `@` offers, best first, and only to the newest question. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findHandlers } from "../../../../src/extension/chat/find/finding-handler.ts";
-import { foldersOf } from "../../../../src/extension/chat/find/folders-of.ts";
-import { leftOut } from "../../../../src/extension/chat/find/left-out.ts";
-import { McpOffers } from "../../../../src/extension/chat/find/mcp-offers.ts";
-import { noSymbols, ranked, sourceFirst } from "../../../../src/extension/chat/find/rank.ts";
-import { SkillList } from "../../../../src/extension/chat/find/skill-list.ts";
-import { attachHandlers } from "../../../../src/extension/chat/prompt/attaching.ts";
-import { promptParams } from "../../../../src/extension/chat/prompt/wire-prompt.ts";
+import {
+  findHandlers,
+  McpOffers,
+  SkillList,
+} from "../../../../src/extension/chat/find/finding-handler.ts";
+import {
+  foldersOf,
+  leftOut,
+  noSymbols,
+  ranked,
+  sourceFirst,
+} from "../../../../src/extension/chat/find/rank.ts";
+import { attachHandlers } from "../../../../src/extension/chat/handlers/attaching.ts";
+import { promptParams } from "../../../../src/extension/chat/handlers/sending.ts";
 import type { McpRow } from "../../../../src/protocol.ts";
 import type { FoundRow, ToPanel } from "../../../../src/shared/messages.ts";
 import { fakePorts, fakeRoom } from "./fake-room.ts";

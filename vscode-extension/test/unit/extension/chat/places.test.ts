@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { codeHandlers, placeIn } from "../../../../src/extension/chat/editor/code.ts";
 import { isGuarded } from "../../../../src/extension/chat/editor/guarded.ts";
 import { insideOf, newInside } from "../../../../src/extension/chat/editor/inside.ts";
-import { linkHandlers, webTarget } from "../../../../src/extension/chat/editor/links.ts";
-import { pageHtml } from "../../../../src/extension/chat/html.ts";
+import { codeHandlers, placeIn } from "../../../../src/extension/chat/handlers/code.ts";
+import { linkHandlers, webTarget } from "../../../../src/extension/chat/handlers/links.ts";
+import { pageHtml } from "../../../../src/extension/chat/panel/html.ts";
 import type { CodeTarget } from "../../../../src/extension/chat/ports.ts";
 import { fakeRoom } from "./fake-room.ts";
 

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ProblemClock } from "../../../../src/extension/client/problem-clock.ts";
-import { QUIET_MS, settling, UNSERVED_MS } from "../../../../src/extension/client/settling.ts";
+import {
+  ProblemClock,
+  QUIET_MS,
+  settling,
+  UNSERVED_MS,
+} from "../../../../src/extension/client/settling.ts";
 
 const BEGUN = 10_000;
 const WAIT = 2_000;

@@ -4,9 +4,14 @@ import { noticesOf } from "../../../../src/extension/editor/status/notices.ts";
 import { statusWords } from "../../../../src/extension/editor/status/status-words.ts";
 import type { ServerState } from "../../../../src/extension/server/state.ts";
 import type { PermissionParams, StatusResult } from "../../../../src/protocol.ts";
-import { initialState } from "../../../../src/shared/initial-state.ts";
-import type { PanelState, Question, ToolPart, Turn } from "../../../../src/shared/state.ts";
-import { emptyTurn } from "../../../../src/shared/turn-list.ts";
+import {
+  initialState,
+  type PanelState,
+  type Question,
+  type ToolPart,
+  type Turn,
+} from "../../../../src/shared/state/state.ts";
+import { emptyTurn } from "../../../../src/shared/state/turn-list.ts";
 
 const RUNNING: ServerState = { kind: "running", version: "1" };
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { keysForServer } from "../../../../src/extension/client/keys.ts";
 import { FirstRunFlow } from "../../../../src/extension/first-run/flow.ts";
 import type { LoginResult, ProvidersResult } from "../../../../src/protocol.ts";
-import type { Action } from "../../../../src/shared/action.ts";
+import type { Action } from "../../../../src/shared/state/action.ts";
 import { memorySecrets } from "./memory-secrets.ts";
 
 const KEY = "sk-canary-0123456789";

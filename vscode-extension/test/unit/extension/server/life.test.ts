@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  afterCrash,
   CannotStart,
   type Clock,
   type Launch,
   Life,
+  MOST,
   type Reports,
+  WITHIN_MS,
 } from "../../../../src/extension/server/life.ts";
-import { afterCrash, MOST, WITHIN_MS } from "../../../../src/extension/server/restarts.ts";
 import type { ServerState } from "../../../../src/extension/server/state.ts";
 
 /** A clock that stands until it is told to go on. */

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { settingsForServer } from "../../../../src/extension/server/configuration.ts";
+import {
+  serverVariables,
+  settingsForServer,
+} from "../../../../src/extension/server/configuration.ts";
 import { readLine, tracedLine, whyNotStarted } from "../../../../src/extension/server/log-lines.ts";
-import { serverVariables } from "../../../../src/extension/server/variables.ts";
 
 test("the server gets the user's variables without the editor's own", () => {
   const own = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tokenAt } from "../../../../src/webview/composer/completion-token.ts";
+import { tokenAt } from "../../../../src/webview/composer/completion.tsx";
 
 /** `|` marks the caret. */
 function at(text: string) {

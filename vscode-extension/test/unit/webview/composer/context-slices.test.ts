@@ -7,7 +7,7 @@ import {
   headroomWords,
   tierRows,
   windowWords,
-} from "../../../../src/webview/composer/context-slices.ts";
+} from "../../../../src/webview/composer/context-breakdown.tsx";
 
 function block(source: string, tokens: number, more: Partial<BlockRow> = {}): BlockRow {
   return {

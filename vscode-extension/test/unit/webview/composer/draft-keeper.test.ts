@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { MOST_WORDS, type ToHost } from "../../../../src/shared/messages.ts";
-import { DraftKeeper } from "../../../../src/webview/composer/draft-keeper.ts";
-import { KeptWords, type Slot } from "../../../../src/webview/kept-words.ts";
+import { DraftKeeper } from "../../../../src/webview/composer/draft.ts";
+import { KeptWords, type Slot } from "../../../../src/webview/host/kept-words.ts";
 
 /** The editor's memory of a panel, as it stands after a reload. */
 function memory(): Slot {

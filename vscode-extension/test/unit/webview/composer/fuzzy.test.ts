@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fuzzy, marked } from "../../../../src/webview/composer/fuzzy.ts";
+import { fuzzy, marked } from "../../../../src/webview/composer/completion.tsx";
 
 const shown = (query: string, label: string) =>
   marked(label, fuzzy(query, label)?.at ?? [])

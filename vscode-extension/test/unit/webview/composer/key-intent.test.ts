@@ -4,7 +4,7 @@ import {
   type KeyFacts,
   keyIntent,
   type Situation,
-} from "../../../../src/webview/composer/key-intent.ts";
+} from "../../../../src/webview/composer/text-box.tsx";
 
 const NOW: Situation = {
   enterSends: true,

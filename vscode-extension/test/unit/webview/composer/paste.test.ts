@@ -7,7 +7,7 @@ import {
   LARGEST_TEXT,
   pictureProblem,
   textLabel,
-} from "../../../../src/webview/composer/paste.ts";
+} from "../../../../src/webview/composer/attaching.ts";
 
 test("more than 2,000 characters or 40 lines become a chip", () => {
   assert.equal(isLong("x".repeat(2_000)), false);

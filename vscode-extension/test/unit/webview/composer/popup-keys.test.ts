@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nextStop } from "../../../../src/webview/composer/popup-keys.ts";
+import { nextStop } from "../../../../src/webview/composer/popup.tsx";
 
 const LABELS = ["plan", "ask", "auto", "review an edit"];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { estimatedTokens } from "../../../../src/webview/composer/estimated-tokens.ts";
-import { priceWords } from "../../../../src/webview/composer/price-words.ts";
+import { estimatedTokens } from "../../../../src/webview/composer/chips.tsx";
+import { priceWords } from "../../../../src/webview/composer/pickers.tsx";
 
 test("prices keep the digits that matter", () => {
   assert.deepEqual([0, 0.075, 0.3, 15].map(priceWords), ["free", "$0.075", "$0.30", "$15"]);

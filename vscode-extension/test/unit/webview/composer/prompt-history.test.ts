@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AT_DRAFT, edited, newer, older } from "../../../../src/webview/composer/prompt-history.ts";
+import { AT_DRAFT, edited, newer, older } from "../../../../src/webview/composer/draft.ts";
 
 const PROMPTS = ["newest", "middle", "middle", "oldest"];
 

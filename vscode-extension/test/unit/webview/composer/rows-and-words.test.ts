@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState } from "../../../../src/shared/initial-state.ts";
-import type { Attachment, PanelState } from "../../../../src/shared/state.ts";
-import { emptyTurn } from "../../../../src/shared/turn-list.ts";
-import { chipWords, openTarget } from "../../../../src/webview/composer/chip-words.ts";
-import { commandRows, mentionRows } from "../../../../src/webview/composer/found-rows.ts";
-import { modelWords, shortModelName } from "../../../../src/webview/composer/model-words.ts";
-import { popupPlace } from "../../../../src/webview/composer/popup-place.ts";
-import { sendHow, sendProblem } from "../../../../src/webview/composer/send-plan.ts";
+import {
+  type Attachment,
+  initialState,
+  type PanelState,
+} from "../../../../src/shared/state/state.ts";
+import { emptyTurn } from "../../../../src/shared/state/turn-list.ts";
+import { chipWords, openTarget } from "../../../../src/webview/composer/chips.tsx";
+import { commandRows, mentionRows } from "../../../../src/webview/composer/completion.tsx";
+import { modelWords, shortModelName } from "../../../../src/webview/composer/pickers.tsx";
+import { popupPlace } from "../../../../src/webview/composer/popup.tsx";
+import { sendHow, sendProblem } from "../../../../src/webview/composer/sending.tsx";
 
 const MODEL = {
   name: "maker/large",

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initialState } from "../../../../src/shared/initial-state.ts";
-import type { LinePart, PanelState } from "../../../../src/shared/state.ts";
-import { emptyTurn } from "../../../../src/shared/turn-list.ts";
-import { unheard, withSteering } from "../../../../src/webview/composer/steering-words.ts";
+import {
+  initialState,
+  type LinePart,
+  type PanelState,
+} from "../../../../src/shared/state/state.ts";
+import { emptyTurn } from "../../../../src/shared/state/turn-list.ts";
+import { unheard, withSteering } from "../../../../src/webview/composer/sending.tsx";
 
 function running(number: number, ...heard: readonly string[]): PanelState {
   const parts = heard.map(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChangeRow } from "../../../../src/protocol.ts";
-import { matchPending } from "../../../../src/webview/conversation/match-pending.ts";
-import { readable } from "../../../../src/webview/conversation/output-text.ts";
+import { matchPending } from "../../../../src/webview/conversation/edit-card.tsx";
+import { readable } from "../../../../src/webview/conversation/tool-detail.tsx";
 import {
   MOST_LINES,
   readChange,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { countWords, matchingRows, stepped } from "../../../../src/webview/conversation/find.tsx";
 import { RowList } from "../../../../src/webview/conversation/rows.ts";
-import { countWords, matchingRows, stepped } from "../../../../src/webview/find/matches.ts";
 import { text, turn } from "../../../browser/scenes.ts";
 
 test("rows are found by their text in any case, in prompts, answers and ends", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isTask } from "../../../../src/webview/conversation/prompt-title.ts";
+import { isTask } from "../../../../src/webview/conversation/prompt-row.tsx";
 
 test("only a title that is not made of the words is that of a code action", () => {
   const long = "word ".repeat(40);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RowLayout } from "../../../../src/webview/conversation/row-layout.ts";
-import { RowList } from "../../../../src/webview/conversation/rows.ts";
+import { RowLayout, RowList } from "../../../../src/webview/conversation/rows.ts";
 import { text, turn } from "../../../browser/scenes.ts";
 
 const NONE: ReadonlySet<string> = new Set();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawnEnd } from "../../../../src/webview/markdown/drawn-part.ts";
+import { drawnEnd } from "../../../../src/webview/markdown/block-stream.ts";
 
 test("a short text is drawn whole, a long one to the end of a line, the same while it grows", () => {
   assert.equal(drawnEnd("ab\ncd", 10), 5);

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFence } from "../../../../src/webview/markdown/fence.ts";
-import { fileReference } from "../../../../src/webview/markdown/file-reference.ts";
 import { hides, runs } from "../../../../src/webview/markdown/invisible.ts";
-import { linkTarget } from "../../../../src/webview/markdown/link-target.ts";
+import { fileReference, linkTarget, readFence } from "../../../../src/webview/markdown/links.ts";
 import { parseBlocks } from "../../../../src/webview/markdown/parser.ts";
 
 const FILES: readonly (readonly [string, string | null])[] = [

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BlockStream } from "../../../../src/webview/markdown/block-stream.ts";
-import { withEndClosed } from "../../../../src/webview/markdown/unclosed.ts";
+import { BlockStream, withEndClosed } from "../../../../src/webview/markdown/block-stream.ts";
 
 const CASES: readonly (readonly [string, string])[] = [
   ["plain words", "plain words"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PermissionParams } from "../../../../src/protocol.ts";
-import { hunksSent, offers } from "../../../../src/webview/questions/answers.ts";
+import { hunksSent, offers } from "../../../../src/webview/questions/answers.tsx";
 
 const ASKED: PermissionParams = {
   id: "q",

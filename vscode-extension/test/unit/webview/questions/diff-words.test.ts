@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { diffWords } from "../../../../src/webview/questions/diff-words.ts";
+import { diffWords } from "../../../../src/webview/questions/about.tsx";
 
 test("UI-11: changes of line ends, of blanks and of invisible characters are told in words", () => {
   assert.deepEqual(diffWords("@@ -1 +1 @@\n-a\n-b\n+a\r\n+b\r"), [

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bounded } from "../../../../src/webview/questions/bounded.ts";
 import {
+  bounded,
   endShown,
   lengthWords,
   tail,
   UNREAD,
   unfolded,
-} from "../../../../src/webview/questions/reading.ts";
+} from "../../../../src/webview/questions/asked-text.tsx";
 
 test("UI-08: a text is seen when its end was on the screen, and stays so", () => {
   assert.equal(endShown(UNREAD, false).seen, false);

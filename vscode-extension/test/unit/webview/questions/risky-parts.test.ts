@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { visibleText } from "../../../../src/shared/visible.ts";
-import { marked, riskyParts } from "../../../../src/webview/questions/risky-parts.ts";
+import { marked, riskyParts } from "../../../../src/webview/questions/asked-text.tsx";
 
 const markedText = (text: string, risky: readonly string[]) =>
   marked(visibleText(text, "command"), riskyParts(text, risky))

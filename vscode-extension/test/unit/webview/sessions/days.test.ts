@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ageWords, byDay } from "../../../../src/webview/sessions/days.ts";
+import { ageWords, byDay } from "../../../../src/webview/sessions/session-list.tsx";
 
 const NOW = new Date(2026, 10, 22, 14, 0);
 const at = (...when: [number, number, number, number?, number?]) => new Date(...when);

@@ -1,0 +1,105 @@
+/** What the panel stores has a version: an older extension leaves a newer one's values alone. */
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Keeping } from "../../../../../src/extension/chat/keeping/keeping.ts";
+import {
+  KEPT_VERSION,
+  KeptFile,
+  storedHere,
+} from "../../../../../src/extension/chat/keeping/kept-file.ts";
+import { type Stored, TabMemories } from "../../../../../src/extension/chat/session/tab-state.ts";
+import { FakeClock } from "../fake-room.ts";
+
+/** What each release stored, in the tests of the server. */
+const RELEASES = join(process.cwd(), "..", "tests", "stored");
+
+const folder = mkdtempSync(join(tmpdir(), "indwell-version-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const loud = (error?: unknown): void => assert.fail(String(error));
+
+function memento(values: Readonly<Record<string, unknown>>): Stored & { values: object } {
+  const kept = new Map(Object.entries(values));
+  return {
+    get values() {
+      return Object.fromEntries(kept);
+    },
+    keys: () => [...kept.keys()],
+    get: (key) => kept.get(key),
+    update: async (key, value) => {
+      if (value === undefined) kept.delete(key);
+      else kept.set(key, value);
+    },
+  };
+}
+
+test("stored values of 0.1.0 and earlier are used, and marked with the version", () => {
+  for (const version of [{}, { "indwell.version": 1 }]) {
+    const stored = memento({ "indwell.chat.typed": "half a prompt", ...version });
+    assert.equal(storedHere(stored, loud).get("indwell.chat.typed"), "half a prompt");
+    assert.equal(stored.get("indwell.version"), KEPT_VERSION);
+  }
+});
+
+test("values of a newer extension are neither read nor changed, and the user is told", () => {
+  const values = { "indwell.version": 99, "indwell.tab.ids": ["a"], "indwell.tab.a.typed": "x" };
+  const stored = memento(values);
+  let told = 0;
+  const here = storedHere(stored, () => {
+    told += 1;
+  });
+  const tabs = new TabMemories(here);
+  assert.equal(tabs.left(), null);
+  void tabs.of("b").set("typed", "new words");
+  assert.equal(tabs.of("b").get("typed"), "new words");
+  assert.deepEqual(stored.values, values);
+  assert.equal(told, 1);
+});
+
+test("the file of a newer extension stays, and this window keeps its values in memory", async () => {
+  const path = join(folder, "chat.json");
+  const text = '{"version":99,"session":"s1"}';
+  writeFileSync(path, text);
+  const file = new KeptFile(path, loud);
+  assert.equal(file.get("session"), undefined);
+  await file.set("session", "s2");
+  assert.equal(file.get("session"), "s2");
+  assert.equal(readFileSync(path, "utf8"), text);
+});
+
+test("the file names its version, and a file without a version is read", async () => {
+  const path = join(folder, "old.json");
+  writeFileSync(path, '{"session":"s1"}');
+  const file = new KeptFile(path, loud);
+  assert.equal(file.get("session"), "s1");
+  await file.set("lastShown", null);
+  assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), {
+    version: KEPT_VERSION,
+    session: "s1",
+    lastShown: null,
+  });
+});
+
+test("the panel of each release comes back", () => {
+  const kept = readdirSync(RELEASES)
+    .map((release) => join(RELEASES, release, "panel", "memento.json"))
+    .filter((path) => existsSync(path));
+  assert.notEqual(kept.length, 0);
+  for (const path of kept) {
+    const values: Record<string, unknown> = JSON.parse(readFileSync(path, "utf8"));
+    const stored = storedHere(memento(values), loud);
+    const get = (key: string): unknown => stored.get(`indwell.chat.${key}`);
+    const keeping = new Keeping({ get, set: async () => {} }, new FakeClock());
+    assert.equal(keeping.typed, "half a prompt");
+    assert.equal(keeping.session, "20261128-120000-000-0123456789ab");
+    assert.deepEqual(
+      keeping.restore().map((action) => action.type),
+      ["history", "attach"],
+    );
+    assert.equal(keeping.unsent([]).length, 1);
+    assert.equal(new TabMemories(stored).of("t1").get("typed"), "words of a tab");
+  }
+});

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  candidates,
+  choosePython,
+  type Python,
+  parsePython,
+  searchPath,
+} from "../../../../../src/extension/server/install/python.ts";
+
+const python = (minor: number, hasVenv = true, major = 3): Python => ({
+  executable: `/usr/bin/python${major}.${minor}`,
+  major,
+  minor,
+  hasVenv,
+});
+
+test("a Python says its path, its version and whether it makes environments", () => {
+  assert.deepEqual(parsePython('["/usr/bin/python3", 3, 12, true]\n'), {
+    executable: "/usr/bin/python3",
+    major: 3,
+    minor: 12,
+    hasVenv: true,
+  });
+});
+
+test("what a stub or a broken shim prints is no Python", () => {
+  for (const said of [
+    "",
+    "Python was not found",
+    "[]",
+    '["", 3, 12, true]',
+    '["/p", "3", 12]',
+    "{}",
+  ])
+    assert.equal(parsePython(said), undefined, said);
+});
+
+test("of those that are new enough the proven ones come first", () => {
+  const chosen = choosePython([python(10), python(15), python(11), python(12), python(7, true, 2)]);
+  assert.deepEqual(chosen, python(12));
+});
+
+test("one that makes environments goes before a newer one that does not", () => {
+  assert.deepEqual(choosePython([python(13, false), python(11)]), python(11));
+});
+
+test("a Python newer than all proven ones is better than none", () => {
+  assert.deepEqual(choosePython([python(16), python(15)]), python(15));
+});
+
+test("Python 3.10 is too old", () => {
+  assert.equal(choosePython([python(10)]), undefined);
+});
+
+test("on Windows the launcher is asked too", () => {
+  const commands = candidates("win32").map(({ command, args }) => [command, ...args].join(" "));
+  assert.ok(commands.includes("py -3"));
+  assert.ok(commands.includes("python"));
+});
+
+test("programs are looked for in folders of PATH, never in relative ones", () => {
+  const folders = searchPath("/usr/bin:.:bin::/opt/tools", "/home/ada", "linux");
+  assert.deepEqual(folders, [
+    "/usr/bin",
+    "/opt/tools",
+    "/home/ada/.local/bin",
+    "/home/ada/.cargo/bin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+  ]);
+});

@@ -1,0 +1,143 @@
+/** What sub-agents do stands in the card of the call that began them, and nowhere else. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { initialState, reduce } from "../../../../src/shared/state/reducer.ts";
+import type { PanelState, ToolPart } from "../../../../src/shared/state/state.ts";
+import { agentFigure, going, isLastEdit } from "../../../../src/shared/tool-words.ts";
+import { type Told, told } from "./told.ts";
+
+const USAGE = {
+  input: 9000,
+  cached: 0,
+  cache_write: 0,
+  output: 500,
+  reported: true,
+  thinking: 0,
+  cache_hour: 0,
+} as const;
+const OPENED = reduce(initialState, { type: "opened", session: "s" });
+
+function happen(state: PanelState, ...events: readonly Told[]): PanelState {
+  return events.reduce(
+    (now, event) =>
+      reduce(now, { type: "event", session: "s", seq: now.seq + 1, event: told(event), at: 0 }),
+    state,
+  );
+}
+
+function begin(id: string, name: string, target: string, agent = ""): Told {
+  return { type: "toolStarted", turn: 1, id, name, target, agent };
+}
+
+function end(id: string, agent = ""): Told {
+  const words = { name: "x", target: "t", figure: "", message: "" };
+  return { type: "toolFinished", turn: 1, id, ...words, isError: false, seconds: 1, agent };
+}
+
+function edit(id: string, path: string, agent = ""): Told {
+  const counts = { added: 1, removed: 0, diff: "", created: false, verified: false };
+  return { type: "editApplied", turn: 1, id, path, ...counts, agent };
+}
+
+function cards(state: PanelState): readonly ToolPart[] {
+  return (state.turns[0]?.parts ?? []).flatMap((part) => (part.kind === "tool" ? [part] : []));
+}
+
+function card(state: PanelState, id: string): ToolPart {
+  return cards(state).find((one) => one.id === id) ?? assert.fail(`no card ${id}`);
+}
+
+const TWO = happen(
+  OPENED,
+  begin("a", "agent", "explore: the tax"),
+  begin("b", "agent", "explore: the totals"),
+  begin("a.1", "grep", "rate", "a"),
+  begin("b.1", "read_file", "invoice.py", "b"),
+);
+
+test("two that run at once keep apart, and the turn shows their two cards only", () => {
+  assert.deepEqual(
+    cards(TWO).map((one) => one.id),
+    ["a", "b"],
+  );
+  assert.equal(going(card(TWO, "a").inner)?.target, "rate");
+  assert.equal(going(card(TWO, "b").inner)?.target, "invoice.py");
+});
+
+test("calls, output, edits and notices of one go into its card", () => {
+  const state = happen(
+    TWO,
+    { type: "toolOutput", turn: 1, id: "a.1", text: "3 hits", agent: "a" },
+    edit("a.1", "tax.py", "a"),
+    { type: "notice", turn: 1, level: "warning", message: "hm", agent: "a" },
+    end("a.1", "a"),
+  );
+  const [call, line] = card(state, "a").inner;
+  assert.ok(call?.kind === "tool" && line?.kind === "line");
+  assert.deepEqual(
+    [call.output, call.state, call.diffs.length, line.text],
+    ["3 hits", "done", 1, "hm"],
+  );
+  assert.equal(state.turns[0]?.parts.length, 2);
+});
+
+test("its tokens are its own figure, and not the turn's", () => {
+  const counted = { round: 1, usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
+  const state = happen(TWO, { type: "usageReported", turn: 1, ...counted, agent: "a" });
+  assert.equal(agentFigure(card(state, "a")), "1 call, 9.5k tokens");
+  assert.deepEqual([state.turns[0]?.input, state.turns[0]?.cost], [0, null]);
+});
+
+test("lists, plans, and the begin and end of a sub-agent are not the conversation's", () => {
+  const before = happen(TWO, { type: "todoChanged", turn: 1, items: [] });
+  const items = [{ text: "its own", state: "open", after: [] }] as const;
+  const state = happen(
+    before,
+    { type: "todoChanged", turn: 1, items, agent: "a" },
+    { type: "planChanged", turn: 1, state: "proposed", text: "its own", path: "", agent: "a" },
+    { type: "commandsChanged", turn: 1, commands: [], agent: "a" },
+  );
+  assert.deepEqual([state.todo, state.plan, state.commands], [[], null, []]);
+  assert.equal(state.turns[0]?.ending, "running");
+});
+
+test("what of a sub-agent waits for a verdict counts like everything else", () => {
+  const state = happen(TWO, {
+    type: "hunksChanged",
+    turn: 1,
+    pending: 2,
+    files: ["tax.py"],
+    agent: "a",
+  });
+  assert.equal(state.pending.total, 2);
+});
+
+test("when its call ends, or the turn is cut off, nothing of it runs any more", () => {
+  const over = happen(TWO, end("a"));
+  assert.equal(going(card(over, "a").inner), undefined);
+  const gone = reduce(TWO, { type: "connection", connection: { kind: "stopped", reason: "" } });
+  assert.deepEqual(
+    cards(gone).flatMap((one) => [one.state, going(one.inner)]),
+    ["stopped", undefined, "stopped", undefined],
+  );
+});
+
+test("an event of a sub-agent whose card was never seen shows nothing", () => {
+  const state = happen(TWO, begin("c.1", "grep", "x", "c"));
+  assert.deepEqual(state.turns, TWO.turns);
+});
+
+test("verdicts stand at the last edit of a file, whoever made it", () => {
+  const state = happen(
+    TWO,
+    edit("a.1", "tax.py", "a"),
+    begin("own", "edit_file", "tax.py"),
+    edit("own", "tax.py"),
+    edit("b.1", "totals.py", "b"),
+  );
+  const parts = state.turns[0]?.parts ?? [];
+  assert.deepEqual(
+    cards(state).map((one) => isLastEdit(parts, one)),
+    [false, true, true],
+  );
+});
