@@ -4,7 +4,7 @@ The plugin selects a test whose source names a command of the model, a sandbox, 
 or an optional program. The plugin also searches each definition that the test uses: fixtures, and
 functions, constants and classes of the tests' modules. A helper's method counts if the test's file
 imports the helper, directly or indirectly, and calls a method of that name. The plugin selects all
-tests of the sandbox and the system, and each test that it cannot analyse.
+tests of the sandbox, and each test that it cannot analyse.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TypeAlias, TypeGuard
 import pytest
 
 TESTS = Path(__file__).parents[1]
-WHOLE = ("sandbox", "system")
+WHOLE = ("sandbox",)
 HELPERS = ("support",)
 IMITATED = TESTS / "support" / "fake_editor"  # The folder names editors without starting them.
 MEETS = re.compile(

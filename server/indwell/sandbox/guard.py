@@ -56,6 +56,7 @@ for place do
   [ -k "$place" ] && [ ! -L "$place" ] && flock -n "$place" rmdir -- "$place"
 done
 """
+_END_S = 5.0  # On a busy machine, the shell needs seconds to search /proc and kill.
 _MOST_LINE_B = 4_000  # A write of at most 4,000 bytes to a pipe is atomic.
 
 
@@ -97,7 +98,7 @@ class Guard:
         if shell is not None:
             os.close(self._writing)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                shell.wait(timeout=1)
+                shell.wait(timeout=_END_S)
             leftovers.ended(shell.pid)
 
     def _tell(self) -> None:
