@@ -156,7 +156,7 @@ def _lines(
         if origin is None:
             continue
         origin = origin._replace(is_call=isinstance(block, ToolUse))
-        lines = uses.lines.lines(text_of(block))
+        lines = tuple(uses.lines.lines(text_of(block)).digested())
         uses.widen()
         shared = text_signs(origin, uses)
         read = None if origin.is_call else uses.reads.get(identifier)

@@ -75,7 +75,8 @@ class WorkIndex(Uses):
 
     def names(self, block: Block) -> list[int]:
         """Return the numbers of the identifiers of a block, perhaps with repetitions."""
-        found = [name for line in self.lines.lines(text_of(block)) for name in line.names]
+        lines = self.lines.lines(text_of(block)).digested()
+        found = [name for line in lines for name in line.names]
         self.widen()
         return found
 

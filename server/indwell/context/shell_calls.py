@@ -13,6 +13,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from indwell.lazy_pattern import lazy_pattern
 
@@ -65,7 +66,7 @@ def shell_work(command: str, *, folder: str = "", is_powershell: bool = False) -
     return account.work() if pipeline and account.add(pipeline) else _COMMAND
 
 
-class _Word(NamedTuple):
+class _Word(msgspec.Struct, frozen=True, gc=False):
     """A word without its quotes; ``is_literal`` is false if the shell would expand the word."""
 
     text: str
@@ -73,7 +74,7 @@ class _Word(NamedTuple):
     is_quoted: bool = False
 
 
-class _Simple(NamedTuple):
+class _Simple(msgspec.Struct, frozen=True, gc=False):
     """One program with its words, its output file, and its text from a here-document.
 
     ``appends`` is true if the output goes to the end of the file.
@@ -138,7 +139,7 @@ class _Splitter:
             return
         is_piped = self._simple.is_piped
         if self._words:
-            yield self._simple._replace(words=tuple(self._words), given=given)
+            yield replace(self._simple, words=tuple(self._words), given=given)
         if self._words or sign != "\n":
             is_piped = sign == "|"
         self._words, self._simple = [], _Simple((), is_piped)
@@ -155,7 +156,7 @@ class _Splitter:
         if target is None:
             return False
         if not found[0].startswith("2") and target.text not in _NOTHING:
-            self._simple = self._simple._replace(output=target, appends=">>" in found[0])
+            self._simple = replace(self._simple, output=target, appends=">>" in found[0])
         return True
 
     def _continued(self) -> bool:

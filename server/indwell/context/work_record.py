@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -279,7 +280,8 @@ def _file_calls(messages: Sequence[Message], start: int = 0) -> Iterator[FileCal
         call = call_of(use)
         if call.kind in {"read", "edit", "write"} and call.paths:
             has_failed = call.kind != "read" and _failed(result)
-            yield FileCall(at, called, call.kind, call.paths, has_failed, result.is_error)
+            paths = tuple(map(sys.intern, call.paths))  # One text serves all calls with the path.
+            yield FileCall(at, called, call.kind, paths, has_failed, result.is_error)
 
 
 def _changes(calls: Iterable[FileCall]) -> tuple[Changed, ...]:
@@ -430,7 +432,7 @@ def _failed(result: ToolResult) -> bool:
     return told is not None and int(told[1]) != 0
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=64)  # More commands would need half a megabyte.
 def _check_key(command: str) -> str | None:
     """Return a key that is equal for repeated runs of a check, or None if there is no check."""
     if not _CHECK.search(command):

@@ -82,8 +82,8 @@ def test_a_name_that_the_agent_wrote_recently_is_likeliest_to_be_used():
 
 def test_a_line_read_lately_in_a_short_file_is_likelier_to_be_edited():
     known = uses(read={"a.py": 48, "b.py": 10})
-    (line,) = known.lines.lines("    total = cart_total(items)")
-    (short,) = known.lines.lines("}")
+    (line,) = known.lines.lines("    total = cart_total(items)").digested()
+    (short,) = known.lines.lines("}").digested()
     late, early = Read("a.py", 48), Read("b.py", 10)
     assert edit_chance(line, 20, late, known) > edit_chance(line, 2_000, late, known)
     assert edit_chance(line, 20, late, known) > edit_chance(line, 20, early, known)
@@ -106,7 +106,7 @@ def test_a_line_that_two_calls_read_is_likelier_to_be_edited():
     twice = read_twice("1\ttotal = 1\n2\tprint(total)", "7\tprint(total)\n9\treturn total")
     read = Read("a.py", 2)
     chances = [
-        edit_chance(next(iter(known.lines.lines("print(total)"))), 3, read, known)
+        edit_chance(next(known.lines.lines("print(total)").digested()), 3, read, known)
         for known in (once, twice)
     ]
     assert chances[0] < chances[1]
@@ -116,7 +116,7 @@ def test_lines_near_a_rare_name_of_the_user_are_kept_before_others():
     plain = [f"    line of code with number {at}" for at in range(40)]
     plain[20] = "    def tax_rate(order):"
     known = read_twice("\n".join(plain))
-    near = near_asked(known.lines.lines("\n".join(plain)), len(plain), known)
+    near = near_asked(known.lines.lines("\n".join(plain)).digested(), len(plain), known)
     assert [at for at, is_near in enumerate(near) if is_near] == list(range(14, 27))
     piece = reducible("\n".join(plain), read=Read("a.py", 1))
     kept = only_kept(piece, 120, [Text("tax_rate", meta("user"))], known)
@@ -124,7 +124,7 @@ def test_lines_near_a_rare_name_of_the_user_are_kept_before_others():
     assert set(kept) <= set(range(14, 27))
     for _ in range(7):  # The name is everywhere, so it tells of no place.
         known.add(said("user", "tax_rate"))
-    assert not any(near_asked(known.lines.lines("\n".join(plain)), len(plain), known))
+    assert not any(near_asked(known.lines.lines("\n".join(plain)).digested(), len(plain), known))
 
 
 def test_only_the_first_of_two_lines_with_the_same_names_is_kept():
@@ -167,7 +167,9 @@ def test_chosen_lines_fit_the_token_limit_and_exclude_worthless_lines(texts, roo
     ]
     known = uses(written={"tax_rate": 49})
     kept = chosen(pieces, room, (), known)
-    by_number = [{one.number: one for one in known.lines.lines(one.text)} for one in pieces]
+    by_number = [
+        {one.number: one for one in known.lines.lines(one.text).digested()} for one in pieces
+    ]
     taken = [by_number[at][number] for at, numbers in enumerate(kept) for number in numbers]
     assert sum(line.tokens + 1 for line in taken) <= max(0, room)
     for line in taken:
@@ -180,7 +182,7 @@ def searched(pieces, room, known) -> list[list[int]]:
     left = {
         (at, one.number): one
         for at, text in enumerate(pieces)
-        for one in known.lines.lines(text.text)
+        for one in known.lines.lines(text.text).digested()
     }
     kept, pairs, names = [list[int]() for _ in pieces], set(), set()
 
@@ -234,7 +236,7 @@ def test_uses_of_names_are_counted_call_by_call():
 def test_both_ends_of_a_huge_text_are_read_with_correct_line_numbers():
     text = "\n".join(f"name_{at}" for at in range(200_000))
     store = LineStore()
-    lines = list(store.lines(text))
+    lines = list(store.lines(text).digested())
     assert len(lines) < 90_000
     assert (lines[0].number, lines[-1].number) == (0, 199_999)
     for line in lines[1_000:-1_000:997]:
@@ -249,6 +251,16 @@ def test_a_set_of_keys_has_exactly_the_added_keys_also_after_it_widens():
     found.update((*keys, *keys))
     assert [key for key in keys if key in found] == keys[1:]
     assert not any(key + 5_000 in found for key in keys)
+
+
+def test_only_known_keys_are_marked_and_marks_stay_when_the_set_widens():
+    keys = [(number << 36) + number // 3 for number in range(1, 3_000)]
+    found = KeySet()
+    found.update(keys[:100])
+    found.mark_known((0, *keys[50:150]))
+    found.update(keys)
+    assert [key for key in keys if found.is_marked(key)] == keys[50:100]
+    assert all(key in found for key in keys)
 
 
 @given(st.lists(st.sampled_from(NAMES) | st.text(min_size=1, max_size=3), max_size=40))

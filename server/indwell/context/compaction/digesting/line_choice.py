@@ -114,10 +114,11 @@ class _Choice:
         for block in shown:
             lines = self._lines(text_of(block))
             self._mark(lines.names(), is_said=block.meta.source == "assistant")
-            self._shown_keys.update(lines.keys_of_lines())
+            self._shown_keys.update(lines.keys())
         # The numbers of the chosen lines, by text. Most texts have no chosen line.
         self.kept: dict[int, array[int]] = {}
-        self._near: dict[int, bytearray] = {}  # ``near_asked`` of each text that a call read
+        # ``near_asked`` of each text that a call read, if any line is near such a name.
+        self._near: dict[int, bytearray] = {}
         self._n_lines = array("I")
         # The chance of a name by its number of blocks, its last use and its last writing. Many
         # names have the same three numbers, so few chances serve most names.
@@ -221,9 +222,11 @@ class _Choice:
         lines = self._lines(text)
         self._texts.append(lines)
         if piece.read:
-            self._near[at] = near_asked(lines, self._n_lines[at], self._uses)
+            near = near_asked(lines.digested(), self._n_lines[at], self._uses)
+            if any(near):
+                self._near[at] = near
         queued, least = list[tuple[float, int]](), inf
-        for line in lines:
+        for line in lines.digested():
             if line.number in piece.kept:
                 continue
             if (density := self._density(at, line)) >= LEAST_WORTH:
@@ -236,7 +239,8 @@ class _Choice:
         read = self._pieces[at].read
         worth, uses, marks = _ANY, self._uses, self._marks
         if read and line.key not in self._shown_keys:
-            is_near = bool(self._near[at][line.number])
+            near = self._near.get(at)
+            is_near = near is not None and bool(near[line.number])
             n_lines = self._n_lines[at]
             worth += _EDITED * edit_chance(line, n_lines, read, uses, is_near_asked=is_near)
         for name in line.names:
@@ -359,7 +363,7 @@ def edit_chance(
     odds -= 0.33 * log1p(uses.n_calls - uses.read_last.get(read.path, read.call))
     if any(uses.written[name] for name in line.names):
         odds += 0.7
-    if line.key in uses.read_again:
+    if uses.lines_read.is_marked(line.key):
         odds += 0.9
     if is_near_asked:
         odds += 1.0

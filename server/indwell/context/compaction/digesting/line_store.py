@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 from struct import Struct
 from typing import NamedTuple
 
@@ -100,14 +99,22 @@ class NameNumbers:
 
 
 class KeySet:
-    """A set of keys of lines, in a hash table that is at most three quarters full."""
+    """A set of keys of lines, in a hash table that is at most three quarters full.
+
+    A key can have a mark; a set of the marked keys would need another table.
+    """
 
     def __init__(self) -> None:
-        self._slots = array("q", bytes(8 * _LEAST_SLOTS))  # 0 is free
+        # 0 is free; a marked key is negative.
+        self._slots = array("q", bytes(8 * _LEAST_SLOTS))
         self._n = 0
 
     def __contains__(self, key: int) -> bool:
-        return key != 0 and self._slots[self._place(key)] == key
+        return key != 0 and self._slots[self._place(key)] != 0
+
+    def is_marked(self, key: int) -> bool:
+        """Return whether the set has the key with a mark."""
+        return self._slots[self._place(key)] < 0
 
     def update(self, keys: Iterable[int]) -> None:
         """Add keys; the key 0 of a short line is skipped."""
@@ -115,7 +122,7 @@ class KeySet:
         mask = len(slots) - 1
         for key in keys:
             # Most keys are in their first slot, so no call is needed to find the slot.
-            if not key or slots[key & mask] == key or slots[at := self._place(key)] == key:
+            if not key or slots[key & mask] == key or slots[at := self._place(key)]:
                 continue
             slots[at] = key
             self._n += 1
@@ -123,10 +130,16 @@ class KeySet:
                 slots = self._widened()
                 mask = len(slots) - 1
 
+    def mark_known(self, keys: Iterable[int]) -> None:
+        """Mark the keys that the set has."""
+        for key in keys:
+            if key and self._slots[at := self._place(key)]:
+                self._slots[at] = -key
+
     def _widened(self) -> array[int]:
         known, self._slots = self._slots, array("q", bytes(2 * 8 * len(self._slots)))
         for key in filter(None, known):
-            self._slots[self._place(key)] = key
+            self._slots[self._place(abs(key))] = key
         return self._slots
 
     def _place(self, key: int) -> int:
@@ -134,7 +147,7 @@ class KeySet:
         slots = self._slots
         mask = len(slots) - 1
         at, step = key & mask, key >> _STEP_BITS | 1
-        while (found := slots[at]) and found != key:
+        while (found := slots[at]) and found not in (key, -key):
             at = (at + step) & mask
         return at
 
@@ -156,86 +169,103 @@ class _Form(NamedTuple):
     names: str
 
 
-@cache
-def _form(lengths: str, starts: str, names: str) -> _Form:
+def _form_of(lengths: str, starts: str, names: str) -> _Form:
     row = f"IH{lengths}{starts}"
     return _Form(Struct(f"={row}"), Struct(f"={row}{row}"), names)
 
 
-class TextLines:
+_KINDS = "BHI"
+# A text names its form by the place in this list.
+_FORMS = [_form_of(*kinds) for kinds in product(_KINDS, _KINDS, _KINDS)]
+# The form, the number of rows, and of a huge text the number of rows of the first end, and the
+# number of lines between the ends.
+_HEADER = Struct("=BIII")
+
+
+class TextLines(bytes):
     """The lines of a text that are not blank; of a huge text, only lines at both ends.
 
-    All numbers are in one sequence of bytes, since arrays would need more memory than the lines of
-    a short text. A row has the lower 32 bits of a line's key, the upper 16 bits, the length, and
-    the place of the first name. One more row ends the rows, and the names follow. A blank line has
-    the length 0.
+    All numbers are in one sequence of bytes, since an object with arrays would need more memory
+    than the lines of a short text. After a header, a row has the lower 32 bits of a line's key, the
+    upper 16 bits, the length, and the place of the first name. One more row ends the rows, and the
+    names follow. A blank line has the length 0.
     """
 
-    __slots__ = ("_bytes", "_form", "_gap", "_n", "_n_head")
+    __slots__ = ()
 
-    def __init__(self, text: str, numbers: NameNumbers) -> None:
-        keys, lengths, starts, names = array("q"), array("I"), array("I", (0,)), array("I")
-        # The lines from ``_n_head`` on have numbers that are larger by ``_gap``.
-        self._n_head = self._gap = 0
-        for part, first in _ends(text):
-            if keys:
-                self._n_head, self._gap = len(keys), first - len(keys)
-            lead = number_lead(part)
-            for line in part.split("\n"):
-                names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
-                key = line_key(line, lead)
-                keys.append((hash(key) & _KEY or 1) if key else 0)
-                lengths.append(0 if not line or line.isspace() else len(line))
-                starts.append(len(names))
-        self._n = len(keys)
-        self._form = form = _form(
-            _kind(max(lengths)), _kind(starts[-1]), _kind(max(names, default=0))
-        )
-        keys.append(0)
-        lengths.append(0)
-        # Only one row at a time is an object.
-        packed = bytearray(form.row.size * len(keys))
-        size, pack_into = form.row.size, form.row.pack_into
-        for at, (whole, length, start) in enumerate(zip(keys, lengths, starts, strict=True)):
-            pack_into(packed, size * at, whole & _LOW, whole >> _LOW_BITS, length, start)
-        packed += array(form.names, names).tobytes()
-        self._bytes = bytes(packed)
-
-    def __iter__(self) -> Iterator[DigestedLine]:
+    def digested(self) -> Iterator[DigestedLine]:
+        """Yield the lines in their order."""
         names = self.names()
+        _, _, n_head, gap = _HEADER.unpack_from(self)
         for at, (row, after) in enumerate(pairwise(self._rows())):
             low, high, length, start = row
             if length:
-                number = at if at < self._n_head else at + self._gap
+                number = at if at < n_head else at + gap
                 own, key = tuple(names[start : after[3]]), low | high << _LOW_BITS
                 yield DigestedLine(number, own, key, length / _CHARACTERS + 1)
 
-    def keys_of_lines(self) -> Iterator[int]:
+    def keys(self) -> Iterator[int]:
         """Return the key of each line; a line that is too short to compare has the key 0."""
         return (low | high << _LOW_BITS for low, high, _, _ in self._rows())
 
     def names(self) -> array[int]:
         """Return the identifiers of all lines."""
-        return array(self._form.names, self._bytes[self._n_bytes() :])
+        form, begin = self._names_from()
+        return array(form.names, self[begin:])
 
     def line(self, number: int) -> DigestedLine:
         """Return the line with this number, which must be one of the lines."""
-        at = number - self._gap if number >= self._n_head + self._gap else number
-        form = self._form
-        row = form.two_rows.unpack_from(self._bytes, form.row.size * at)
+        _, _, n_head, gap = _HEADER.unpack_from(self)
+        at = number - gap if number >= n_head + gap else number
+        form, begin = self._names_from()
+        row = form.two_rows.unpack_from(self, _HEADER.size + form.row.size * at)
         low, high, length, start, _, _, _, stop = row
         assert length, number
         names = array(form.names)
-        begin, size = self._n_bytes(), names.itemsize
-        names.frombytes(self._bytes[begin + size * start : begin + size * stop])
+        size = names.itemsize
+        names.frombytes(self[begin + size * start : begin + size * stop])
         return DigestedLine(number, tuple(names), low | high << _LOW_BITS, length / _CHARACTERS + 1)
 
-    def _n_bytes(self) -> int:
-        """Return the number of bytes before the names."""
-        return self._form.row.size * (self._n + 1)
+    def _names_from(self) -> tuple[_Form, int]:
+        """Return the form, and the number of bytes before the names."""
+        which, n, _, _ = _HEADER.unpack_from(self)
+        form = _FORMS[which]
+        return form, _HEADER.size + form.row.size * (n + 1)
 
     def _rows(self) -> Iterator[tuple[int, ...]]:
-        return self._form.row.iter_unpack(self._bytes[: self._n_bytes()])
+        form, stop = self._names_from()
+        return form.row.iter_unpack(self[_HEADER.size : stop])
+
+
+def packed_lines(text: str, numbers: NameNumbers) -> TextLines:
+    """Return the lines of a text; new identifiers are numbered."""
+    keys, lengths, starts, names = array("q"), array("I"), array("I", (0,)), array("I")
+    n_head = gap = 0
+    for part, first in _ends(text):
+        if keys:
+            n_head, gap = len(keys), first - len(keys)
+        lead = number_lead(part)
+        for line in part.split("\n"):
+            names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
+            key = line_key(line, lead)
+            keys.append((hash(key) & _KEY or 1) if key else 0)
+            lengths.append(0 if not line or line.isspace() else len(line))
+            starts.append(len(names))
+    n = len(keys)
+    kinds = (_kind(max(lengths)), _kind(starts[-1]), _kind(max(names, default=0)))
+    which = int("".join(str(_KINDS.index(one)) for one in kinds), len(_KINDS))
+    form = _FORMS[which]
+    keys.append(0)
+    lengths.append(0)
+    # Only one row at a time is an object.
+    size, pack_into = form.row.size, form.row.pack_into
+    packed = bytearray(_HEADER.size + size * len(keys))
+    _HEADER.pack_into(packed, 0, which, n, n_head, gap)
+    for at, (whole, length, start) in enumerate(zip(keys, lengths, starts, strict=True)):
+        place = _HEADER.size + size * at
+        pack_into(packed, place, whole & _LOW, whole >> _LOW_BITS, length, start)
+    packed += array(form.names, names).tobytes()
+    return TextLines(packed)
 
 
 class LineStore:
@@ -272,7 +302,7 @@ class LineStore:
         if len(text) < _LEAST_STORED:
             return self._short_lines(text)
         which = hash(text)
-        found = self._now.get(which) or self._before.get(which) or TextLines(text, self.numbers)
+        found = self._now.get(which) or self._before.get(which) or packed_lines(text, self.numbers)
         self._now[which] = found
         return found
 
@@ -281,7 +311,7 @@ class LineStore:
         if found is None:
             if len(self._short) >= _MOST_SHORT:
                 self._short.clear()
-            found = self._short[text] = TextLines(text, self.numbers)
+            found = self._short[text] = packed_lines(text, self.numbers)
         return found
 
 

@@ -8,6 +8,7 @@ contents therefore depend only on the transcript; a compaction does not change t
 
 from __future__ import annotations
 
+import sys
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
@@ -50,7 +51,8 @@ class Uses:
         asked: 1 for each identifier that the user's own text contains, or else 0.
         reads: The file that each tool call read, by the call's id.
         read_last: The model call that last read each file, by path.
-        read_again: The keys of the lines that at least two calls have read from files.
+        lines_read: The keys of the lines that calls have read from files; a marked line was read by
+            at least two calls.
     """
 
     def __init__(self) -> None:
@@ -62,7 +64,7 @@ class Uses:
         self._n_blocks = 0
         self.reads: dict[str, Read] = {}
         self.read_last: dict[str, int] = {}
-        self._read_once, self.read_again = KeySet(), KeySet()
+        self.lines_read = KeySet()
 
     def add(self, message: Message, start: int = 0) -> None:
         """Add a message from its block ``start`` on; the blocks before were added earlier."""
@@ -81,13 +83,14 @@ class Uses:
                     self.written[name] = self.n_calls
                 if is_asked:
                     self.asked[name] = 1
-            if isinstance(block, ToolUse) and (path := _read_path(block)):
+            # One text of a path serves all calls that read the file.
+            if isinstance(block, ToolUse) and (path := sys.intern(_read_path(block))):
                 self.reads[block.id] = Read(path, self.n_calls)
                 self.read_last[path] = self.n_calls
             elif isinstance(block, ToolResult) and block.tool_use_id in self.reads:
-                keys = set(self.lines.lines(block.text).keys_of_lines())
-                self.read_again.update(key for key in keys if key in self._read_once)
-                self._read_once.update(keys)
+                keys = set(self.lines.lines(block.text).keys())
+                self.lines_read.mark_known(keys)
+                self.lines_read.update(keys)
 
     def _names(self, block: Block) -> Iterable[int]:
         """Return the numbers of a block's identifiers, each once."""
@@ -137,9 +140,10 @@ class TranscriptIndex:
         self.uses = Uses()
         self.parts = TranscriptParts()
         self.work = WorkRecord()
-        # The first message with each text, and all messages with a call or a result of each id.
+        # The first message with each text, and all messages with a call or a result of each id, as
+        # numbers of 4 bytes; lists would need three times the memory.
         self._texts: dict[str, int] = {}
-        self._ids: dict[str, list[int]] = {}
+        self._ids: dict[str, bytes] = {}
 
     def stop(self, *, is_stopped: bool = True) -> None:
         """Let a decision in another thread end soon, or allow the next decision."""
@@ -185,7 +189,8 @@ class TranscriptIndex:
                 case Text(text=text):
                     self._texts.setdefault(text, index)
                 case ToolUse(id=identifier) | ToolResult(tool_use_id=identifier):
-                    self._ids.setdefault(identifier, []).append(index)
+                    places = self._ids.get(identifier, b"")
+                    self._ids[identifier] = places + index.to_bytes(4, sys.byteorder)
         self._n_named, self._n_blocks = index + 1, len(message.blocks)
 
     def work_in(self, whole: tuple[Message, ...], start: int, stop: int) -> WorkPart | None:
@@ -216,7 +221,7 @@ class TranscriptIndex:
                 ``block`` itself is returned.
         """
         wanted = key(block)
-        places = self._ids.get(wanted[1], [])
+        places = memoryview(self._ids.get(wanted[1], b"")).cast("I")
         for at in islice(places, bisect_left(places, start), None):
             if at >= stop:
                 break

@@ -28,15 +28,17 @@ from indwell.context.compaction.cuts import spill_path, stamp
 from indwell.context.compaction.step import SpilledText
 from indwell.context.compaction.summarising import note_words as words_of
 from indwell.context.compaction.summarising.note_changes import (
-    MEASURES,
     RARE,
     NoteKind,
     Sentence,
     UserNote,
     linked,
     points_back,
-    slots_of,
     taken_back,
+)
+from indwell.context.compaction.summarising.note_subjects import (
+    MEASURES,
+    statements_of,
     terms_of,
     values_of,
 )
@@ -280,7 +282,7 @@ def _recognised(words: str) -> Iterator[Sentence]:
             taken_back=taken_back(text) if has_change or has_revision else frozenset(),
             borrowed=borrowed if points_back(text) else frozenset(),
             values=values,
-            slots=slots_of(text) if in_short else (),
+            statements=statements_of(text) if in_short else (),
         )
 
 
