@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from recordings import sessions
-from work import WorkIndex, key_number, line_signs, name_signs, text_signs
+from work import WorkIndex, line_signs, name_signs, number_of, text_signs
 
 from indwell.context.compaction.digesting.line_choice import (
     edit_chance,
@@ -130,7 +130,7 @@ def _needs(messages: tuple[Message, ...], uses: WorkIndex) -> Iterator[Needs]:
                 call = call_of(block)
                 files = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in call.paths}
                 for line in (line for text in call.old for line in text.split("\n")):
-                    if key := key_number(line):
+                    if key := number_of(line):
                         edited.setdefault(key, set()).update(files)
         yield names, edited
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from indwell.context.compaction.digesting.line_store import DigestedLine
+from indwell.context.compaction.digesting.line_store import DigestedLine, key_number
 from indwell.context.compaction.digesting.lines import argument_texts, line_key, text_of
 from indwell.context.compaction.digesting.transcript_index import Uses
 from indwell.context.file_work import Kind, ParsedCall, call_of
@@ -93,17 +93,16 @@ class WorkIndex(Uses):
                 known.edits, known.edited = known.edits + 1, number
         if call.kind in {"edit", "write"}:
             self.edited = number
-            replaced = {key_number(line) for text in call.old for line in text.split("\n")}
-            written = {key_number(line) for line in _written_lines(use, call)} - {0}
+            replaced = {number_of(line) for text in call.old for line in text.split("\n")}
+            written = {number_of(line) for line in _written_lines(use, call)} - {0}
             for line in replaced - written:
                 self.edits.pop(line, None)
             self.edits |= dict.fromkeys(written, number)
 
 
-def key_number(line: str) -> int:
-    """Return the hash of a line's form, as the engine does, or 0 if the line is too short."""
-    key = line_key(line)
-    return (hash(key) or 1) if key else 0
+def number_of(line: str) -> int:
+    """Return the number by which the engine knows a line, or 0 if the line is too short."""
+    return key_number(line_key(line))
 
 
 def _written_lines(use: ToolUse, call: ParsedCall) -> Iterator[str]:

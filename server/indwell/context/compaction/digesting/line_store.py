@@ -237,6 +237,11 @@ class TextLines(bytes):
         return form.row.iter_unpack(self[_HEADER.size : stop])
 
 
+def key_number(key: str) -> int:
+    """Return the hash of a line's form (``lines.line_key``), or 0 if the form is empty."""
+    return (hash(key) & _KEY or 1) if key else 0
+
+
 def packed_lines(text: str, numbers: NameNumbers) -> TextLines:
     """Return the lines of a text; new identifiers are numbered."""
     keys, lengths, starts, names = array("q"), array("I"), array("I", (0,)), array("I")
@@ -248,7 +253,7 @@ def packed_lines(text: str, numbers: NameNumbers) -> TextLines:
         for line in part.split("\n"):
             names.extend(map(numbers.number, identifiers(line[:LONGEST_LINE])))
             key = line_key(line, lead)
-            keys.append((hash(key) & _KEY or 1) if key else 0)
+            keys.append(key_number(key))
             lengths.append(0 if not line or line.isspace() else len(line))
             starts.append(len(names))
     n = len(keys)
