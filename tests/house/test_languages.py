@@ -176,6 +176,18 @@ def test_a_message_is_translated_as_far_as_its_sentences_are_known(english, germ
     assert ENGLISH.of(english) == english
 
 
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("accepted 3 changes in 2 files", "已接受 2 个文件中的 3 项更改"),
+        ("1 change in a.py awaits your verdict again", "a.py 中的 1 项更改再次等待您的决定"),
+        ("3 changes in a.py await your verdict again", "a.py 中的 3 项更改再次等待您的决定"),
+    ],
+)
+def test_a_chinese_sentence_has_its_own_order(english, chinese) -> None:
+    assert words_for("zh").of(english) == chinese
+
+
 def test_the_terminals_markup_stays_around_a_translated_sentence() -> None:
     assert GERMAN.of_markup("  [dim]no text[/]") == "  [dim]kein Text[/]"
     assert GERMAN.of_markup("no text") == "kein Text"
