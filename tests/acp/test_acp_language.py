@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from indwell.acp.front_door import AcpDoor
-from indwell.words import words_for
+from indwell.translation import translation_for
 
 
 class ShownClient:
@@ -32,7 +32,7 @@ class ShownClient:
 async def test_a_question_and_a_remark_are_german_and_the_models_text_is_not(tmp_path) -> None:
     client: Any = ShownClient()
     door = AcpDoor(client, tmp_path)
-    door.words = words_for("de")
+    door.translation = translation_for("de")
     door.open("session")
     door.tell("nothing is pending")
     door.remark("no text", "no text")

@@ -18,7 +18,7 @@ from acp.exceptions import RequestError
 from acp import schema, text_block
 from indwell.acp.client import LEFT_OUT, AcpClient
 from indwell.acp.serving import LineTransport
-from indwell.acp.updates import LARGE_CHARACTERS, EventTranslation, LargeUpdate, said
+from indwell.acp.updates import LARGE_CHARACTERS, LargeUpdate, SessionUpdates, said
 from indwell.agent.core import events
 from support.acp_client import EditorClient, allow, connected, refuse
 from support.editing import Home, bash
@@ -263,7 +263,7 @@ def _lines(read: int, *, n_remarks: int = 0, n_lines: int = 0) -> list[bytes]:
 
 
 def test_a_large_diff_is_split_later_and_the_end_of_its_call_comes_after_it() -> None:
-    translation = EventTranslation(Path("/project"))
+    updates = SessionUpdates(Path("/project"))
     old, new = "one = 1\n" * LARGE_CHARACTERS, "one = 2\n" * LARGE_CHARACTERS
     n_lines = LARGE_CHARACTERS
     head = f"--- a\n+++ b\n@@ -1,{n_lines} +1,{n_lines} @@\n"
@@ -279,7 +279,7 @@ def test_a_large_diff_is_split_later_and_the_end_of_its_call_comes_after_it() ->
         diff=f"{head}{removed}{added}",
     )
     ended = events.ToolFinished(1, "call", "edit_file", "a.py", False, "+1 −1", 0.1)  # noqa: FBT003 - as is
-    later = [*translation.updates(edit), *translation.updates(ended)]
+    later = [*updates.of_event(edit), *updates.of_event(ended)]
     assert [type(one) for one in later] == [LargeUpdate, LargeUpdate]
     first, second = [one.make() for one in later if isinstance(one, LargeUpdate)]
     assert isinstance(second, schema.ToolCallProgress)
@@ -293,4 +293,4 @@ def test_a_large_diff_is_split_later_and_the_end_of_its_call_comes_after_it() ->
     small = events.EditApplied(
         turn=1, id="b", path="a.py", added=1, removed=1, created=False, verified=True, diff=diff
     )
-    assert [type(one) for one in translation.updates(small)] == [schema.ToolCallProgress]
+    assert [type(one) for one in updates.of_event(small)] == [schema.ToolCallProgress]

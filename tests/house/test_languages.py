@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from indwell.words import ENGLISH, words_for, words_of_environment
+from indwell.translation import ENGLISH, translation_for, translation_from_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARE = {"de": 0.985, "zh": 0.985}  # the least share of translated sentences, which may only grow
@@ -135,16 +135,16 @@ def _lacks(text, translation, english, forms) -> bool:
     ],
 )
 def test_a_locale_names_a_language(locale, language) -> None:
-    assert words_for(locale).language == language
+    assert translation_for(locale).language == language
 
 
 def test_the_terminal_takes_the_first_variable_that_is_set() -> None:
     environment = {"LC_ALL": "", "LC_MESSAGES": "zh_CN.UTF-8", "LANG": "de_DE.UTF-8"}
-    assert words_of_environment(environment).language == "zh"
-    assert words_of_environment({}).language == ""
+    assert translation_from_environment(environment).language == "zh"
+    assert translation_from_environment({}).language == ""
 
 
-GERMAN = words_for("de")
+GERMAN = translation_for("de")
 
 
 @pytest.mark.parametrize(

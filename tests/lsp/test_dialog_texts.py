@@ -11,6 +11,7 @@ from indwell.agent.core.events import TextAdded, TodoChanged
 from indwell.lsp.editor.client import MESSAGE_LIMIT, WAKE, WAKE_S, Client
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.messages.methods import SaveParams, SaveResult
+from indwell.translation import ENGLISH
 
 EVIL = "\x1b]0;evil\x07\u202e\x9b\ud800"
 HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"
@@ -18,6 +19,8 @@ HARMLESS = "\\u001b]0;evil\\u0007\\u202e\\u009b\\ud800"
 
 class Line:
     """The sending part of a server; the user always chooses the first title."""
+
+    translation = ENGLISH
 
     def __init__(self) -> None:
         self.sent: list[object] = []
@@ -39,6 +42,8 @@ class Line:
 
 class Asked:
     """The asking part of a server: the sent requests, whose answers a test gives."""
+
+    translation = ENGLISH
 
     def __init__(self) -> None:
         self.sent: list[tuple[str, object, str | None]] = []

@@ -8,8 +8,8 @@ from indwell.agent.core import events
 from indwell.lsp.messages.methods import CommitMessageResult
 from indwell.lsp.messages.values import translated
 from indwell.lsp.messages.views import LoginResult, StepRow
-from indwell.service.event_words import translated_event
-from indwell.words import ENGLISH, words_for
+from indwell.service.event_translation import translated_event
+from indwell.translation import ENGLISH, translation_for
 from support.editing import Home, bash, editing, mend, results
 from support.fake_editor.buffer import lines_range
 from support.loopback_endpoint import LoopbackEndpoint, say
@@ -110,7 +110,7 @@ SENTENCES_OF_INDWELL = "Accept trailing commas\nStop\nReject empty input (new fi
 
 
 def test_a_commit_message_of_the_model_is_not_translated() -> None:
-    german = words_for("de")
+    german = translation_for("de")
     assert german.of(SENTENCES_OF_INDWELL) != SENTENCES_OF_INDWELL
     written = CommitMessageResult(SENTENCES_OF_INDWELL, staged=True)
     assert translated(written, german) == written
@@ -143,7 +143,7 @@ def test_a_commit_message_of_the_model_is_not_translated() -> None:
     ],
 )
 def test_a_quoted_command_may_have_many_words(english, german) -> None:
-    assert words_for("de").of(english) == german
+    assert translation_for("de").of(english) == german
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_a_quoted_command_may_have_many_words(english, german) -> None:
 )
 def test_the_users_own_lines_after_a_label_are_not_translated(label, german) -> None:
     text = f"Fix this\n{SENTENCES_OF_INDWELL}"
-    assert words_for("de").of(label + text) == german + text
+    assert translation_for("de").of(label + text) == german + text
 
 
 def test_events_keep_the_texts_of_the_user_and_the_model() -> None:
-    german = words_for("de")
+    german = translation_for("de")
     asked = events.PermissionAsked(1, "t1", "q1", "Change done?", "done", "nothing")
     told = translated_event(asked, german)
     assert isinstance(told, events.PermissionAsked)

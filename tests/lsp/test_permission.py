@@ -9,7 +9,7 @@ from indwell.lsp.front_door import EditorApprover
 from indwell.lsp.messages import methods as protocol_permission
 from indwell.lsp.messages.features import ClientFeatures
 from indwell.policy.approvals import Chosen, Question, Reply, ShownHunk
-from indwell.words import ENGLISH
+from indwell.translation import ENGLISH
 
 QUESTION = Question(
     id="q1", title="Run a command in .?", detail="make", reason="every command", rule="bash: make"
@@ -25,7 +25,7 @@ class Dialog:
         self.asked: list[object] = []
         self.asking = asyncio.Lock()
         self.hunks: tuple[str, ...] | None = None
-        self.words = ENGLISH
+        self.translation = ENGLISH
         self._answers = [answer, *then]
 
     async def ready(self) -> None:

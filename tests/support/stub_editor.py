@@ -15,7 +15,7 @@ from indwell.lsp.messages.features import ClientFeatures
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.workspace.documents import Documents
-from indwell.words import ENGLISH
+from indwell.translation import ENGLISH
 from indwell.workspace.text import document_lines
 from support.editor_texts import to_offset
 
@@ -38,7 +38,7 @@ class StubEditor:
         self.documents = Documents()
         self.documents.encoding = encoding
         self.features = ClientFeatures()
-        self.words = ENGLISH
+        self.translation = ENGLISH
         self.sent: list[tuple[types.WorkspaceEdit, str]] = []
         self.withdrawn: list[types.WorkspaceEdit] = []
         self.on_withdraw: Callable[[types.WorkspaceEdit], None] = lambda _edit: None

@@ -20,7 +20,7 @@ from indwell.errors import SessionError, SettingsError, UserError
 from indwell.own_path import own_path
 from indwell.service.sessions.stored_sessions import StoredSessions
 from indwell.sessions.overview import Overview
-from indwell.words import words_of_environment
+from indwell.translation import translation_from_environment
 
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
@@ -365,7 +365,7 @@ async def _later(session: AcpSession) -> None:
 
 def _told(error: UserError) -> str:
     """Return a message in the language that the environment names; the protocol names none."""
-    return words_of_environment(os.environ).of(str(error))
+    return translation_from_environment(os.environ).of(str(error))
 
 
 def _folder(path: str) -> Path:

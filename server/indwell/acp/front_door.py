@@ -10,15 +10,15 @@ from typing import Any
 
 from acp import schema
 from indwell.acp.client import AcpClient
-from indwell.acp.updates import EventTranslation, ended, text_content
+from indwell.acp.updates import SessionUpdates, ended, text_content
 from indwell.agent.core import events
 from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.policy.approvals import Answer, Approver, AskedKind, Chosen, Question, Reply
-from indwell.service.event_words import translated_event
+from indwell.service.event_translation import translated_event
 from indwell.service.front_door import AskingSession
 from indwell.settings.model import DAY_S, Settings
-from indwell.words import words_of_environment
+from indwell.translation import translation_from_environment
 
 NO, YES, ONCE, REMEMBER = "No", "Yes", "Once", "Remember it"
 SESSION, ALWAYS, BY_HUNK = "This session", "Always: ", "Hunk by hunk…"
@@ -54,7 +54,7 @@ class AcpPerson:
 
     async def ask(self, question: Question) -> Reply:
         """Show exactly the requested command or edit; a closed dialog means no."""
-        say = self._door.words.of
+        say = self._door.translation.of
         once = say(REMEMBER if question.keeps else ONCE)
         options = [_option("no", say(NO), "reject_once"), _option("once", once, "allow_once")]
         rule = question.rule
@@ -82,7 +82,7 @@ class AcpPerson:
     async def _ask_by_hunk(self, question: Question) -> Reply:
         """Ask about each hunk; a closed dialog rejects the shown hunk and all later hunks."""
         allowed: list[str] = []
-        say = self._door.words.of
+        say = self._door.translation.of
         for number, hunk in enumerate(question.hunks, 1):
             title = f"Hunk {number} of {len(question.hunks)}, {hunk.header}"
             options = [
@@ -104,7 +104,7 @@ class AcpPerson:
 
     async def answer(self, question: UserQuestion) -> UserAnswer:
         """Ask with buttons, or with a form where the client has forms."""
-        say = self._door.words.of
+        say = self._door.translation.of
         if question.options:
             options = [
                 _option(str(index), one, "allow_once") for index, one in enumerate(question.options)
@@ -142,9 +142,10 @@ class AcpDoor:
         client: The client.
         session: The session's id, or empty until the client knows the session. Until then,
             questions get no answer, and remarks are delayed.
-        translation: Turns events into updates.
+        updates: Turns events into updates.
         n_open: The number of questions that the user has not answered yet.
-        words: The words of the language that the environment names; the protocol names none.
+        translation: The translation into the language that the environment names; the protocol
+            names none.
     """
 
     has_section = False
@@ -157,12 +158,12 @@ class AcpDoor:
     def __init__(self, client: AcpClient, root: Path) -> None:
         self.client = client
         self.session = ""
-        self.translation = EventTranslation(root)
+        self.updates = SessionUpdates(root)
         self._calls: dict[str, str] = {}
         self._remarks: list[str] = []
         self._n_questions = 0
         self.n_open = 0
-        self.words = words_of_environment(os.environ)
+        self.translation = translation_from_environment(os.environ)
 
     @property
     def can_type(self) -> bool:
@@ -181,7 +182,7 @@ class AcpDoor:
         """Show the remarks that were delayed until the client knew the session."""
         waiting, self._remarks = self._remarks, []
         for words in dict.fromkeys(waiting):
-            self.client.update(self.session, self.translation.remark(words))
+            self.client.update(self.session, self.updates.remark(words))
 
     def tell(self, words: str) -> None:
         """Show a sentence to the user."""
@@ -189,7 +190,7 @@ class AcpDoor:
 
     def remark(self, head: str, words: str) -> None:
         """Show a sentence after a text that is never translated, such as one by the model."""
-        self._remarks.append("\n".join(filter(None, (head, self.words.of(words)))))
+        self._remarks.append("\n".join(filter(None, (head, self.translation.of(words)))))
         if self.session:
             self.show_remarks()
 
@@ -202,7 +203,7 @@ class AcpDoor:
         del session, seq
         if isinstance(event, events.PermissionAsked):
             self._calls[event.question] = event.id
-        for update in self.translation.updates(translated_event(event, self.words)):
+        for update in self.updates.of_event(translated_event(event, self.translation)):
             self.client.update(self.session, update)
 
     async def begin_turn(self, session: str, token: str, title: str) -> None:
@@ -226,10 +227,10 @@ class AcpDoor:
         first: schema.PermissionOptionKind,
     ) -> str | None:
         options = [
-            _option(str(index), self.words.of(title), first if index == 0 else "allow_once")
+            _option(str(index), self.translation.of(title), first if index == 0 else "allow_once")
             for index, title in enumerate(titles)
         ]
-        head, _, rest = self.words.of(question).partition("\n")
+        head, _, rest = self.translation.of(question).partition("\n")
         chosen = await self.permission(head, rest, options, timeout_s, "other", "")
         is_title = chosen is not None and chosen.isdecimal() and int(chosen) < len(titles)
         return titles[int(chosen)] if is_title and chosen is not None else None
@@ -263,7 +264,7 @@ class AcpDoor:
         content: list[Any] | None = [text_content(words)] if words.strip() else None
         asked = schema.ToolCallUpdate(
             tool_call_id=call,
-            title=self.words.of(title),
+            title=self.translation.of(title),
             kind=kind,
             status="pending",
             content=content,

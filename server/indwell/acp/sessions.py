@@ -161,7 +161,7 @@ class AcpSession:
         self.service.warn((*self._problems, *self.service.configuration.notices))
 
     def _opened(self, session: Session) -> None:
-        self._door.translation.window = session.conversation.config.window
+        self._door.updates.window = session.conversation.config.window
         self._mode = self.service.settings.mode
         self.service.configuration.followers.add(self)
 
@@ -177,12 +177,12 @@ class AcpSession:
         """Send the client the turns of the stored session, oldest first."""
         self._door.open(self.id)
         reading = await self.service.reading(self.id)
-        stored = self._door.translation.of_log()
+        stored = self._door.updates.of_log()
         for turn in events_of(reading.records):
             if turn.left:
                 continue
             for event in turn.events:
-                for update in stored.updates(event):
+                for update in stored.of_event(event):
                     self._client.update(self.id, update)
             await asyncio.sleep(0)
         await self._client.flush()

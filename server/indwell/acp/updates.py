@@ -131,8 +131,8 @@ def call_title(tool: str, target: str) -> str:
     return short_line(f"{tool} {target}".strip(), TITLE_CHARACTERS)
 
 
-class EventTranslation:
-    """Translates the events of one session, and keeps the output of running commands.
+class SessionUpdates:
+    """Turns the events of one session into updates, and keeps the output of running commands.
 
     Args:
         root: The folder of the session, to which shown paths are relative.
@@ -149,9 +149,9 @@ class EventTranslation:
         self._n_remarks = 0
         self.window = 0  # the size of the model's context window in tokens, or 0 if unknown
 
-    def of_log(self) -> EventTranslation:
-        """Return a translation for stored events of the same session."""
-        return EventTranslation(self._root, is_stored=True)
+    def of_log(self) -> SessionUpdates:
+        """Return an object for stored events of the same session."""
+        return SessionUpdates(self._root, is_stored=True)
 
     def remark(self, words: str) -> Update:
         """Return an update with a remark by Indwell."""
@@ -159,7 +159,7 @@ class EventTranslation:
         source = "stored" if self._is_stored else "live"
         return remark(words, f"indwell-{source}-{self._n_remarks}")
 
-    def updates(  # noqa: C901, PLR0912 - one flat table of events
+    def of_event(  # noqa: C901, PLR0912 - one flat table of events
         self, event: events.Event
     ) -> Iterator[Update | LargeUpdate]:
         """Yield the updates for one event, if a client can show the event.

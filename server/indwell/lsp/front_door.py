@@ -100,7 +100,7 @@ class EditorApprover:
 
     async def _ask_plainly(self, question: Question) -> Reply:
         # Each sentence is translated alone, so that no path or rule is taken for a sentence.
-        say = self._client.words.of
+        say = self._client.translation.of
         always = f"{ALWAYS}{question.rule}"
         rule = ""
         if len(always) > BUTTON_LIMIT or "\n" in always:
@@ -126,7 +126,7 @@ class EditorApprover:
     async def _ask_by_hunk(self, question: Question) -> Reply:
         """Ask about each hunk; without an answer, refuse the hunk and all later hunks."""
         allowed: list[str] = []
-        say = self._client.words.of
+        say = self._client.translation.of
         for number, hunk in enumerate(question.hunks, 1):
             place = say(f"Hunk {number} of {len(question.hunks)}, {hunk.header}")
             message = f"{say(question.title)} {place}\n{marked(hunk.text)}"

@@ -41,8 +41,8 @@ from indwell.lsp.workspace.documents import path_of
 from indwell.own_path import own_path
 from indwell.sandbox.login_path import look as look_for_path
 from indwell.service.mentions import is_chat
+from indwell.translation import translation_for
 from indwell.wiring.service import Composition
-from indwell.words import words_for
 
 AFTER_S = 0.05  # the time, in seconds, from the first sign of use to the preparation of a prompt
 _MAX = 2**31 - 1  # the largest number of LSP's uinteger
@@ -50,10 +50,9 @@ _MAX = 2**31 - 1  # the largest number of LSP's uinteger
 
 def make_server(composition: Composition, opened: ClientIdentity) -> tuple[Server, Host]:
     """Return the server for an editor that has sent ``initialize``, ready for messages."""
-    server = Server()
+    server = Server(translation_for(opened.locale))
     host = Host(Client(server), composition)
     host.client.features = features_of(opened.capabilities, opened.client)
-    host.client.words = server.words = words_for(opened.locale)
     host.documents.encoding = opened.encoding
     roots = roots_of(opened)
     workspace = roots or (Path.cwd(),)
@@ -208,9 +207,9 @@ def _actions(
         warm_up()
         if is_chat(uri):
             start = params.range.start
-            return titled(chat.actions(uri, start.line, start.character), host.client.words)
+            return titled(chat.actions(uri, start.line, start.character), host.client.translation)
         if (of_plan := planning.actions(uri)) is not None:
-            return titled(of_plan, host.client.words)
+            return titled(of_plan, host.client.translation)
         host.attention.request(uri, _range(params.range))
         place = code_actions.ActionPlace(
             uri=uri,
@@ -223,13 +222,13 @@ def _actions(
         tasks = code_actions.offer(place, params.range, params.context)
         verdicts = review.actions(uri, params.range, params.context)
         shown = code_actions.menu(tasks, verdicts, params.context.only)
-        return titled(shown, host.client.words)
+        return titled(shown, host.client.translation)
 
     @server.feature("textDocument/codeLens")
     async def code_lens(params: sync.CodeLens) -> msgspec.Raw:
         uri = params.text_document.uri
         found = chat.lenses(uri) if is_chat(uri) else await review.lenses(uri)
-        return titled(found, host.client.words)
+        return titled(found, host.client.translation)
 
 
 def _commands(server: Server, host: Host, chats: Chats) -> None:

@@ -21,7 +21,7 @@ import msgspec
 from indwell.cli.cassette.tape import TapeEvent, bytes_of, each_text
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.prompts.code_actions import STOP_TITLE
-from indwell.words import Words
+from indwell.translation import Translation
 
 _SHOWN = 300  # the limit of characters of a shown value
 _MAY_VARY = frozenset({"$/progress"})
@@ -268,7 +268,7 @@ def _tokens() -> re.Pattern[str]:
     catalogues = files("indwell").joinpath("languages").iterdir()
     languages = ["", *sorted(PurePath(one.name).stem for one in catalogues)]
     sentences = [
-        Words(language).of(sentence)
+        Translation(language).of(sentence)
         for sentence in ("0 tokens, $0", "0 tokens")  # the longer sentence comes first
         for language in languages
     ]

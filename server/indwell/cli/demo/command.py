@@ -20,7 +20,7 @@ from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, cost_words
-from indwell.cli.terminal.telling import terminal_words
+from indwell.cli.terminal.telling import terminal_translation
 from indwell.errors import SettingsError, UserError
 from indwell.files.append_log import make_private_folder
 from indwell.messages import Usage
@@ -184,7 +184,9 @@ class DemoRun:
         return "no" if isinstance(reply, Chosen) else reply
 
     def _say(self, markup: str) -> None:
-        self._console.print(terminal_words().of_markup(markup), highlight=False, soft_wrap=True)
+        self._console.print(
+            terminal_translation().of_markup(markup), highlight=False, soft_wrap=True
+        )
 
 
 def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
@@ -197,7 +199,7 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
         problem = lacking(settings, str(user_file()))
         if problem:
             raise SettingsError(f"{problem}; or add --scripted to see it without a model")
-        say = terminal_words().of_markup
+        say = terminal_translation().of_markup
         console.print(say(f"[dim]seed {seed}[/]"), highlight=False)
         with tempfile.TemporaryDirectory(prefix="indwell-demo-") as name:
             folder = Path(name).resolve() / "project"
@@ -224,10 +226,10 @@ def demo(*, seed: int, as_json: bool, scripted: bool) -> int:
             f"[green]Done[/] in {report.seconds:.1f} s: {report.rounds} rounds, "
             f"{tokens.input:,} tokens in, {tokens.output:,} out, {cost_words(report.cost)}."
         )
-        console.print(terminal_words().of_markup(done), highlight=False)
+        console.print(terminal_translation().of_markup(done), highlight=False)
     else:
         why = escape(report.message)
-        words = terminal_words().of_markup(f"[red]It did not work:[/] {why}")
+        words = terminal_translation().of_markup(f"[red]It did not work:[/] {why}")
         console.print(words, highlight=False, soft_wrap=True)
     return 0 if report.ok else 1
 

@@ -20,7 +20,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.secrets import SecretPlaces
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
-from indwell.cli.terminal.telling import tell, terminal_words
+from indwell.cli.terminal.telling import tell, terminal_translation
 from indwell.context.untrusted_text import folded, one_line, visible
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
 from indwell.files.append_log import pieces_of
@@ -354,14 +354,14 @@ def _notices(reading: LogReading, found: Sequence[Act]) -> tuple[str, ...]:
 def _show(console: Console, made: _Audit) -> None:
     _line(console, f"[bold]{escape(made.session)}[/]  {escape(one_line(made.workspace))}")
     for notice in made.notices:
-        _line(console, f"[yellow]{escape(visible(terminal_words().of(notice)))}[/]")
+        _line(console, f"[yellow]{escape(visible(terminal_translation().of(notice)))}[/]")
     for (turn, left), group in groupby(made.acts, key=lambda act: (act.turn, act.left)):
-        say = terminal_words().of
+        say = terminal_translation().of
         behind = f"  [dim]{say('left behind by a rewind')}[/]" if left else ""
         _line(console, f"\n[bold]{say(f'Turn {turn}')}[/]{behind}")
         for act in group:
             _show_act(console, act)
-    _line(console, f"\n{terminal_words().of(_sum(made))}")
+    _line(console, f"\n{terminal_translation().of(_sum(made))}")
 
 
 def _show_act(console: Console, act: Act) -> None:

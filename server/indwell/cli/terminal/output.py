@@ -16,10 +16,10 @@ from indwell.agent.core.events import (
 )
 from indwell.agent.features.checks.turn_checks import NOT_VERIFIED
 from indwell.agent.features.subagents.definition import SubagentNames
-from indwell.cli.terminal.telling import terminal_words, told
+from indwell.cli.terminal.telling import terminal_translation, told
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible
-from indwell.service.event_words import translated_event
+from indwell.service.event_translation import translated_event
 
 AGAIN = "the answer starts again"
 MOST_TOLD = 5  # the limit of shown compactions in a turn
@@ -127,10 +127,10 @@ class TerminalView:
         """Show one event."""
         agent = self._agents.of(event)
         if agent:
-            self._of_agent(agent, translated_event(event, terminal_words()))
+            self._of_agent(agent, translated_event(event, terminal_translation()))
             return
         line, shown = self._shortenings.taken(event)
-        shown = shown and translated_event(shown, terminal_words())
+        shown = shown and translated_event(shown, terminal_translation())
         if line:
             self._line(f"[dim]{escape(visible(told(line)))}[/]")
         match shown:

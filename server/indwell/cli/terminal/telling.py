@@ -11,18 +11,18 @@ import os
 from functools import cache
 from typing import NoReturn, TextIO
 
-from indwell.words import Words, words_of_environment
+from indwell.translation import Translation, translation_from_environment
 
 
 @cache
-def terminal_words() -> Words:
-    """Return the words of this terminal's language, which does not change while Indwell runs."""
-    return words_of_environment(os.environ)
+def terminal_translation() -> Translation:
+    """Return the translation for this terminal, which does not change while Indwell runs."""
+    return translation_from_environment(os.environ)
 
 
 def told(text: str) -> str:
     """Return a message of Indwell in the language of the terminal."""
-    return terminal_words().of(text)
+    return terminal_translation().of(text)
 
 
 def tell(text: str, *, file: TextIO | None = None) -> None:
@@ -40,18 +40,18 @@ class TellingParser(argparse.ArgumentParser):
 
 def tell_help(parser: argparse.ArgumentParser) -> None:
     """Translate the help of a parser and its commands; names and formats stay as they are."""
-    words = terminal_words()
-    if not words.language:
+    translation = terminal_translation()
+    if not translation.language:
         return
-    parser.description = words.of(parser.description or "") or None
-    parser.epilog = words.of(parser.epilog or "") or None
+    parser.description = translation.of(parser.description or "") or None
+    parser.epilog = translation.of(parser.epilog or "") or None
     for group in parser._action_groups:  # noqa: SLF001 - argparse has no other access
-        group.title = words.of(group.title or "")
+        group.title = translation.of(group.title or "")
     for action in parser._actions:  # noqa: SLF001 - as above
         if action.help and action.help is not argparse.SUPPRESS:
-            action.help = words.of(action.help)
+            action.help = translation.of(action.help)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             for one in action._choices_actions:  # noqa: SLF001 - as above
-                one.help = words.of(one.help or "")
+                one.help = translation.of(one.help or "")
             for command in set(action.choices.values()):
                 tell_help(command)

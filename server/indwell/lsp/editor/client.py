@@ -22,8 +22,8 @@ from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
-from indwell.service.event_words import translated_event
-from indwell.words import ENGLISH, Words
+from indwell.service.event_translation import translated_event
+from indwell.translation import Translation
 
 
 class ChatPlace(Protocol):
@@ -90,14 +90,10 @@ class Client:
 
     Args:
         server: Sends messages, and reports failed commands to the user through this object.
-
-    Attributes:
-        words: The words of the user's language, into which this object translates what it shows.
     """
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self.words: Words = ENGLISH
         server.tell_failure = self.fail
         self._numbers = itertools.count(1)
         # The request ids of edits that the editor has not answered yet.
@@ -109,6 +105,11 @@ class Client:
         self.before_asking: Callable[[], Awaitable[None]] = _at_once
         self.still: Callable[[], Awaitable[None]] = _at_once
 
+    @property
+    def translation(self) -> Translation:
+        """The translation of everything that this object shows."""
+        return self._server.translation
+
     def apply_edit(
         self, edit: types.WorkspaceEdit, label: str
     ) -> Awaitable[types.ApplyWorkspaceEditResult | None]:
@@ -116,7 +117,7 @@ class Client:
 
         The request is sent before the method returns. The answer may be a RequestError.
         """
-        params = types.ApplyWorkspaceEditParams(edit=edit, label=self.words.of(label) or None)
+        params = types.ApplyWorkspaceEditParams(edit=edit, label=self.translation.of(label) or None)
         request, key = f"indwell-edit-{next(self._numbers)}", id(edit)
         answer = self._request("workspace/applyEdit", params, request)
         self._edits[key] = request
@@ -135,7 +136,7 @@ class Client:
 
         ``data`` follows the message and is never translated, such as a text by the model.
         """
-        message = self.words.of(message) + data
+        message = self.translation.of(message) + data
         shown = visible(message[:MESSAGE_LIMIT])
         message = shown if len(message) <= MESSAGE_LIMIT else f"{shown}…"
         params = types.ShowMessageParams(type=level, message=message)
@@ -181,7 +182,7 @@ class Client:
         by_shown = {one_line(shown): title for shown, title in self._buttons(titles)}
         params = types.ShowMessageRequestParams(
             type=types.MessageType.Warning,
-            message=visible(message if is_told else self.words.of(message)),
+            message=visible(message if is_told else self.translation.of(message)),
             actions=[types.MessageActionItem(title=title) for title in by_shown],
         )
         asked = self._server.send_request_async("window/showMessageRequest", params)
@@ -193,7 +194,7 @@ class Client:
 
         The titles stay English for a client that turns them into words which the user types.
         """
-        shown = titles if self.features.has("words") else tuple(map(self.words.of, titles))
+        shown = titles if self.features.has("words") else tuple(map(self.translation.of, titles))
         return zip(shown if len(set(shown)) == len(shown) else titles, titles, strict=True)
 
     def _with_wake_up(self, request: Awaitable[T]) -> asyncio.Future[T]:
@@ -313,9 +314,9 @@ class Client:
         """Send the beginning, a report or the end of a created progress."""
         droppable = isinstance(value, types.WorkDoneProgressReport)
         if value.message:
-            value.message = self.words.of(value.message)
+            value.message = self.translation.of(value.message)
         if isinstance(value, types.WorkDoneProgressBegin):
-            value.title = self.words.of(value.title)
+            value.title = self.translation.of(value.title)
         params = types.ProgressParams(token=token, value=value)
         self._server.notify("$/progress", params, droppable=droppable)
 
@@ -327,7 +328,7 @@ class Client:
         if self.features.has("events") or (
             self.features.has("stream") and not self._is_in_chat(session, event)
         ):
-            params = _EventParams(session, seq, translated_event(event, self.words))
+            params = _EventParams(session, seq, translated_event(event, self.translation))
             droppable = isinstance(event, _REPEATABLE)
             self._server.notify("indwell/event", params, droppable=droppable)
 
@@ -352,15 +353,15 @@ class Client:
         if params.by == "indwell":
             params = msgspec.structs.replace(
                 params,
-                prompt=self.words.of(params.prompt),
-                placeholder=self.words.of(params.placeholder),
+                prompt=self.translation.of(params.prompt),
+                placeholder=self.translation.of(params.placeholder),
             )
         answer = await _bounded(self._request("indwell/ask", params), timeout_s)
         return answer if isinstance(answer, AskResult) else None
 
     async def first_run(self, reason: str, timeout_s: float) -> bool:
         """Ask the client to help the user connect a model; return whether a model is connected."""
-        params = status.FirstRunParams(self.words.of(reason))
+        params = status.FirstRunParams(self.translation.of(reason))
         answer = await _bounded(self._request("indwell/firstRun", params), timeout_s)
         return isinstance(answer, status.FirstRunResult) and answer.ok
 
@@ -369,14 +370,14 @@ class Client:
     ) -> protocol.PermissionResult | None:
         """Ask for a permission by ``indwell/permission``."""
         await self.ready()
-        say = self.words.of
+        say = self.translation.of
         params = msgspec.structs.replace(
             params,
             title=say(params.title),
             reason=say(params.reason),
             sandbox=say(params.sandbox),
             more=say(params.more),
-            risky=tuple(map(self.words.of_part, params.risky)),
+            risky=tuple(map(self.translation.of_part, params.risky)),
         )
         answer = await _bounded(self._request("indwell/permission", params), timeout_s)
         return answer if isinstance(answer, protocol.PermissionResult) else None

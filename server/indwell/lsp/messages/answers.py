@@ -18,13 +18,13 @@ from indwell.lsp.messages.views import PlanResult
 from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.offered_models import OfferedModel
-from indwell.service.event_words import translated_event
+from indwell.service.event_translation import translated_event
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of
 from indwell.sessions.log_lines import LogReading
 from indwell.sessions.overview import Overview, overview
-from indwell.words import ENGLISH, Words
+from indwell.translation import ENGLISH, Translation
 
 # the limit of characters for one text of an event; a screen shows far less
 TEXT_CHARACTERS = 20_000
@@ -115,12 +115,12 @@ def session_result(
     *,
     before: int | None,
     limit: int,
-    words: Words = ENGLISH,
+    translation: Translation = ENGLISH,
 ) -> views.SessionResult:
     """Return a page of a session's turns: the last turns, or the turns before a given one. Slow."""
     turns = events_of(reading.records)
     wanted = [one for one in turns if before is None or one.turn < before]
-    page = _newest(wanted, page_size(limit), words)
+    page = _newest(wanted, page_size(limit), translation)
     seen = overview(session, reading)
     return views.SessionResult(
         session=session,
@@ -143,12 +143,14 @@ def plan_result(plan: Plan) -> PlanResult:
     return PlanResult(plan.state, plan.text, plan.path)
 
 
-def _newest(turns: Sequence[RecordedTurn], limit: int, words: Words) -> tuple[views.TurnRow, ...]:
+def _newest(
+    turns: Sequence[RecordedTurn], limit: int, translation: Translation
+) -> tuple[views.TurnRow, ...]:
     """Return the newest turns, as many as fit into one answer."""
     size = 0
     found: list[views.TurnRow] = []
     for turn in reversed(turns[-limit:]):
-        row, n_characters = _turn(turn, words)
+        row, n_characters = _turn(turn, translation)
         size += n_characters
         if found and size > PAGE_CHARACTERS:
             break
@@ -156,12 +158,12 @@ def _newest(turns: Sequence[RecordedTurn], limit: int, words: Words) -> tuple[vi
     return tuple(reversed(found))
 
 
-def _turn(turn: RecordedTurn, words: Words) -> tuple[views.TurnRow, int]:
+def _turn(turn: RecordedTurn, translation: Translation) -> tuple[views.TurnRow, int]:
     """Return a turn with its long texts cut, and the number of its characters."""
     size = cut = 0
     told: list[Event] = []
     for recorded in turn.events:
-        event = translated_event(recorded, words)
+        event = translated_event(recorded, translation)
         texts = _texts(event)
         size += sum(min(len(text), TEXT_CHARACTERS) for text in texts.values())
         long = {name: text for name, text in texts.items() if len(text) > TEXT_CHARACTERS}
@@ -208,12 +210,14 @@ def login_result(outcome: LoginOutcome) -> views.LoginResult:
     )
 
 
-def events_result(session: str, missed: Missed, words: Words) -> views.EventsResult:
+def events_result(session: str, missed: Missed, translation: Translation) -> views.EventsResult:
     """Return the result with the events that a client has missed."""
     return views.EventsResult(
         session=session,
         events=tuple(
-            views.NumberedEvent(one.seq, protocol.event_json(translated_event(one.event, words)))
+            views.NumberedEvent(
+                one.seq, protocol.event_json(translated_event(one.event, translation))
+            )
             for one in missed.events
         ),
         next=missed.next,

@@ -6,7 +6,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from indwell.words import Words
+from indwell.translation import Translation
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -32,25 +32,25 @@ class Value(msgspec.Struct, frozen=True):
 _ValueT = TypeVar("_ValueT", bound=Value)
 
 
-def translated(value: _ValueT, words: Words) -> _ValueT:
+def translated(value: _ValueT, translation: Translation) -> _ValueT:
     """Return a message with its sentences of Indwell in the user's language.
 
     All other fields stay as they are: texts of the model and the user, names and paths.
     """
-    if not words.language or not value.SENTENCES:
+    if not translation.language or not value.SENTENCES:
         return value
-    given = {name: _translated_field(getattr(value, name), words) for name in value.SENTENCES}
+    given = {name: _translated_field(getattr(value, name), translation) for name in value.SENTENCES}
     return msgspec.structs.replace(value, **given)
 
 
-def _translated_field(field: object, words: Words) -> object:
+def _translated_field(field: object, translation: Translation) -> object:
     match field:
         case str():
-            return words.of(field)
+            return translation.of(field)
         case tuple():
-            return tuple(_translated_field(one, words) for one in field)
+            return tuple(_translated_field(one, translation) for one in field)
         case Value():
-            return translated(field, words)
+            return translated(field, translation)
         case _:
             return field
 

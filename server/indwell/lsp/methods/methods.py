@@ -290,7 +290,7 @@ def _looking_back(server: Server, host: Host) -> None:
             reading,
             before=params.before,
             limit=params.limit,
-            words=host.client.words,
+            translation=host.client.translation,
         )
 
     @server.feature("indwell/skills")
@@ -312,7 +312,7 @@ def _looking_back(server: Server, host: Host) -> None:
         return answers.events_result(
             params.session,
             host.service.missed(params.session, params.after),
-            host.client.words,
+            host.client.translation,
         )
 
 

@@ -15,7 +15,7 @@ from indwell.lsp.messages.lsprotocol_types import types
 from indwell.lsp.prompts.attention import is_hint
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.conversion import as_json
-from indwell.words import Words
+from indwell.translation import Translation
 
 AUTOMATIC = 2  # the value of LSP's CodeActionTriggerKind
 
@@ -136,14 +136,14 @@ def _action(
     return action
 
 
-def titled(found: Sequence[dict[str, Any]], words: Words) -> msgspec.Raw:
+def titled(found: Sequence[dict[str, Any]], translation: Translation) -> msgspec.Raw:
     """Return code actions or code lenses as JSON, with titles in the user's language."""
-    if words.language:
-        found = [_titled(one, words) for one in found]
+    if translation.language:
+        found = [_titled(one, translation) for one in found]
     return msgspec.Raw(msgspec.json.encode(found))
 
 
-def _titled(one: dict[str, Any], words: Words) -> dict[str, Any]:
-    command = {**one["command"], "title": words.of(one["command"]["title"])}
-    title = {"title": words.of(one["title"])} if "title" in one else {}  # a lens has no title
+def _titled(one: dict[str, Any], translation: Translation) -> dict[str, Any]:
+    command = {**one["command"], "title": translation.of(one["command"]["title"])}
+    title = {"title": translation.of(one["title"])} if "title" in one else {}  # a lens has no title
     return {**one, **title, "command": command}

@@ -37,7 +37,7 @@ from indwell.lsp.wire.conversion import (
     structure,
     unstructure,
 )
-from indwell.words import ENGLISH, Words
+from indwell.translation import ENGLISH, Translation
 
 _log = logging.getLogger(__name__)
 
@@ -55,10 +55,10 @@ class Server:
     Attributes:
         send: Sends the body of a message; set when the connection is opened.
         tell_failure: Shows the user why a command failed.
-        words: The words of the user's language, for errors that the editor shows.
+        translation: The translation of everything that the editor shows.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, translation: Translation = ENGLISH) -> None:
         self._features: dict[str, Callable[..., Any]] = {}
         self._commands: dict[str, Callable[..., Any]] = {}
         self._numbers = itertools.count(1)
@@ -66,7 +66,7 @@ class Server:
         self._has_types = False
         self.send: Send = _nowhere
         self.tell_failure: Callable[[Exception], None] = lambda _error: None
-        self.words: Words = ENGLISH
+        self.translation = translation
 
     def feature(self, method: str) -> Callable[[Handler], Handler]:
         """Register the handler of a request or notification; the handler gets the params."""

@@ -42,7 +42,7 @@ from indwell.lsp.wire.base_protocol import (
 )
 from indwell.lsp.wire.conversion import WrongParams
 from indwell.lsp.wire.language_server import EXECUTE, Server
-from indwell.words import Words
+from indwell.translation import Translation
 
 _log = logging.getLogger(__name__)
 
@@ -200,15 +200,15 @@ class Routing:
         if isinstance(error, UserError) and request.method == EXECUTE:
             self._server.tell_failure(error)
             return self._answer(request, None)
-        return _error(request, error, self._server.words)
+        return _error(request, error, self._server.translation)
 
     def _answer(self, request: RpcRequest, result: object) -> bytes:
         try:
             if isinstance(result, Value):
-                result = translated(result, self._server.words)
+                result = translated(result, self._server.translation)
             return base_protocol.answer(request.id, self._server.plain(result))
         except Exception as error:  # noqa: BLE001 - a result that is no JSON is a bug of ours
-            return _error(request, error, self._server.words)
+            return _error(request, error, self._server.translation)
 
     def _notification(self, notification: Notification) -> bool:
         if notification.method == "$/cancelRequest":
@@ -275,14 +275,14 @@ def refused(error: UserError, draft: str = "") -> RequestError:
     return RequestError(str(error), REQUEST_FAILED, data or None)
 
 
-def _error(request: RpcRequest, error: Exception, words: Words) -> bytes:
+def _error(request: RpcRequest, error: Exception, translation: Translation) -> bytes:
     """Return the answer to a handler's error: an editor's error, a user's error, or a bug."""
     if isinstance(error, UserError):
         error = refused(error)
     if isinstance(error, RequestError):
         return base_protocol.refusal(
-            request.id, error.code or INTERNAL_ERROR, words.of(error.message), error.data
+            request.id, error.code or INTERNAL_ERROR, translation.of(error.message), error.data
         )
     _log.error("%s", request.method, exc_info=error)
-    told = words.of(installation.fault_words(error))
+    told = translation.of(installation.fault_words(error))
     return base_protocol.refusal(request.id, INTERNAL_ERROR, told)

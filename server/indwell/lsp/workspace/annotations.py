@@ -14,7 +14,7 @@ import msgspec
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.lsprotocol_types import types
 from indwell.settings.model import ChangeKind
-from indwell.words import ENGLISH, Words
+from indwell.translation import ENGLISH, Translation
 from indwell.workspace.base import ChangeMarks
 from indwell.workspace.comparing.diff import TextEdit
 
@@ -77,15 +77,15 @@ class Annotation(NamedTuple):
         return {self.id: self.value}
 
 
-def annotation_of(marks: ChangeMarks, label: str, words: Words = ENGLISH) -> Annotation:
+def annotation_of(marks: ChangeMarks, label: str, translation: Translation = ENGLISH) -> Annotation:
     """Return the annotation of a change: the gravest kind that the editor asks about, or of all.
 
     Args:
         marks: All kinds of the change, and the kinds to ask about.
         label: The label of the edit, such as ``Indwell: edit a.py (turn 1)``.
-        words: The words of the user's language.
+        translation: The translation into the user's language.
     """
-    label = words.of(label)
+    label = translation.of(label)
     kinds = [one for one in _WORDS if one in marks.kinds]
     asked = [one for one in kinds if one in marks.asks]
     kind = next(iter(asked or kinds), None)
@@ -93,9 +93,9 @@ def annotation_of(marks: ChangeMarks, label: str, words: Words = ENGLISH) -> Ann
         return Annotation(ANNOTATION, types.ChangeAnnotation(label=label, needs_confirmation=False))
     title, explanation = _WORDS[kind]
     value = types.ChangeAnnotation(
-        label=words.of(title),
+        label=translation.of(title),
         needs_confirmation=bool(asked),
-        description=f"{label}. {words.of(explanation)}",
+        description=f"{label}. {translation.of(explanation)}",
     )
     return Annotation(f"{ANNOTATION}.{kind}", value)
 
@@ -104,7 +104,7 @@ def annotated(client: Client, marks: ChangeMarks, label: str) -> Annotation | No
     """Return the annotation of a change, or None if the editor does not support annotations."""
     if not client.features.annotations:
         return None
-    return annotation_of(marks, label, client.words)
+    return annotation_of(marks, label, client.translation)
 
 
 def changes_most(text: str, edits: Sequence[TextEdit]) -> bool:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import msgspec
 
 from indwell.agent.core import events
-from indwell.words import Words
+from indwell.translation import Translation
 
 
-def translated_event(event: events.Event, words: Words) -> events.Event:
+def translated_event(event: events.Event, translation: Translation) -> events.Event:
     """Return an event with the messages of Indwell in the user's language.
 
     Texts by the user, the model and programs stay as they are, and so do commands and diffs.
     """
-    if not words.language:
+    if not translation.language:
         return event
-    replace, say = msgspec.structs.replace, words.of
+    replace, say = msgspec.structs.replace, translation.of
     match event:
         case events.Notice(message=message):
             return replace(event, message=say(message))

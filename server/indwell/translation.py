@@ -1,10 +1,10 @@
-"""Translates the sentences of Indwell for one user: ``Words`` of a language.
+"""Translates the sentences of Indwell into the language of one user.
 
 English is the source. A message stays English from where it is made up to the door that shows it to
 the user, so logs, ``--json``, stored sessions and the model never get a translation. The door calls
-``Words.of``, which looks for the sentence in the catalogue of the user's language
-(``languages/de.json``). Each client has its own ``Words``, so the clients of one process may use
-different languages. Without a translation, the English sentence is shown.
+``Translation.of``, which looks for the sentence in the catalogue of the user's language
+(``languages/de.json``). Each client has its own ``Translation``, so the clients of one process may
+use different languages. Without a translation, the English sentence is shown.
 
 A key of a catalogue is a sentence with named placeholders, such as ``Change {path}?``. The text at
 a placeholder is shown as it is. If the name begins with ``words``, the text is a sentence of
@@ -48,8 +48,8 @@ _SEPARATORS = (" · ", "; ")
 _STYLES = re.compile(r"((?:\[[a-z ]+\])+)(.*)((?:\[/\])+)", re.DOTALL)
 
 
-class Words:
-    """The words of one user's language.
+class Translation:
+    """The translation of Indwell's sentences into one language.
 
     Args:
         language: The name of a catalogue, or empty for English.
@@ -91,24 +91,24 @@ class Words:
         return f"{indent}{styled[1]}{self.of(styled[2])}{styled[3]}"
 
 
-ENGLISH = Words()
+ENGLISH = Translation()
 
 
-def words_for(locale: str) -> Words:
-    """Return the words for a locale, such as ``de``, ``de-AT`` or ``zh_CN.UTF-8``.
+def translation_for(locale: str) -> Translation:
+    """Return the translation for a locale, such as ``de``, ``de-AT`` or ``zh_CN.UTF-8``.
 
     Traditional Chinese has no catalogue and gets English.
     """
     parts = re.split(r"[-_.@]", locale.lower())
     if parts[0] == "zh" and not {"tw", "hk", "mo", "hant"} & set(parts):
-        return Words("zh")
-    return Words("de") if parts[0] == "de" else ENGLISH
+        return Translation("zh")
+    return Translation("de") if parts[0] == "de" else ENGLISH
 
 
-def words_of_environment(environment: Mapping[str, str]) -> Words:
-    """Return the words for a terminal: of LC_ALL, else LC_MESSAGES, else LANG."""
+def translation_from_environment(environment: Mapping[str, str]) -> Translation:
+    """Return the translation for a terminal: for LC_ALL, else LC_MESSAGES, else LANG."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
-    return words_for(next((environment[name] for name in names if environment.get(name)), ""))
+    return translation_for(next((environment[name] for name in names if environment.get(name)), ""))
 
 
 class _Template(NamedTuple):
