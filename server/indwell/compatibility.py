@@ -1,4 +1,4 @@
-"""Versions of everything that Indwell stores and sends, and names that a release replaces. Pure.
+"""Versions of everything that Indwell stores and sends, and deprecated names. Pure.
 
 Each stored thing has a version in ``VERSIONS``. A newer Indwell reads every earlier version. An
 older Indwell refuses a newer version with ``NewerVersion``, and never writes to that file
@@ -216,63 +216,63 @@ def stamped_page(kind: str, page: str) -> str:
     return page if VERSIONS[kind] == 1 else f"{page.rstrip()}\n\n{version_comment(kind)}\n"
 
 
-class Replaced(NamedTuple):
-    """A name that a release replaced by another name.
+class Deprecation(NamedTuple):
+    """A name that a later release no longer accepts.
 
     Attributes:
         kind: A ``setting``, an ``option`` of a command, or a ``field`` of the protocol.
-        old: The former name, such as ``--old`` for an option.
+        old: The deprecated name, such as ``--old`` for an option.
         new: The new name, or empty if nothing replaces it.
         since: The release that began to warn, such as ``0.2.0``.
-        gone: The first release without the old name, one minor version later or more.
+        removed_in: The first release without the old name, one minor version later or more.
     """
 
     kind: Literal["setting", "option", "field"]
     old: str
     new: str
     since: str
-    gone: str
+    removed_in: str
 
-    def is_gone(self, release: str = __version__) -> bool:
+    def is_removed(self, release: str = __version__) -> bool:
         """Return whether a release no longer accepts the old name."""
-        return _numbers(release) >= _numbers(self.gone)
+        return _numbers(release) >= _numbers(self.removed_in)
 
-    def words(self, release: str = __version__) -> str:
+    def warning(self, release: str = __version__) -> str:
         """Return the warning for the user, without the source."""
         use = f"use {self.new!r} instead" if self.new else "remove it"
-        if self.is_gone(release):
-            return f"the {self.kind} {self.old!r} went away in Indwell {self.gone}; {use}"
-        return f"the {self.kind} {self.old!r} goes away in Indwell {self.gone}; {use}"
+        if self.is_removed(release):
+            return f"the {self.kind} {self.old!r} went away in Indwell {self.removed_in}; {use}"
+        return f"the {self.kind} {self.old!r} goes away in Indwell {self.removed_in}; {use}"
 
 
-REPLACED: tuple[Replaced, ...] = ()
-"""All replaced names; ``docs/upgrading.md`` lists them."""
+DEPRECATIONS: tuple[Deprecation, ...] = ()
+"""All deprecated names; ``docs/upgrading.md`` lists them."""
 
 
-def replaced(
+def deprecation_of(
     kind: Literal["setting", "option", "field"],
     name: str,
-    names: Iterable[Replaced] = REPLACED,
-) -> Replaced | None:
-    """Return the entry of a former name, or None."""
-    return next((one for one in names if one.kind == kind and one.old == name), None)
+    known: Iterable[Deprecation] = DEPRECATIONS,
+) -> Deprecation | None:
+    """Return the deprecation of a name, or None."""
+    return next((one for one in known if one.kind == kind and one.old == name), None)
 
 
 def current_options(
-    arguments: Sequence[str], names: Iterable[Replaced] = REPLACED
+    arguments: Sequence[str], known: Iterable[Deprecation] = DEPRECATIONS
 ) -> tuple[list[str], list[str]]:
-    """Return a command line with present options, and a warning for each former option.
+    """Return a command line with current options, and a warning for each deprecated option.
 
-    An option that went away stays in the command line, so that the parser refuses it.
+    A removed option stays in the command line, so that the parser refuses it.
     """
     given, warnings = list(arguments), list[str]()
     end = given.index("--") if "--" in given else len(given)
     for at, word in enumerate(given[:end]):
         option, equals, value = word.partition("=")
-        one = replaced("option", option, names)
+        one = deprecation_of("option", option, known)
         if one is not None:
-            warnings.append(one.words())
-            given[at] = word if one.is_gone() or not one.new else f"{one.new}{equals}{value}"
+            warnings.append(one.warning())
+            given[at] = word if one.is_removed() or not one.new else f"{one.new}{equals}{value}"
     return given, warnings
 
 

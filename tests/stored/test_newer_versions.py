@@ -24,9 +24,9 @@ from indwell.batch.records import (
 )
 from indwell.bounds.git.known_state import GitNote, KeptFile
 from indwell.compatibility import (
-    REPLACED,
+    DEPRECATIONS,
     VERSIONS,
-    Replaced,
+    Deprecation,
     StoredForm,
     current_options,
     refuse_newer_page,
@@ -320,7 +320,7 @@ def test_the_settings_of_a_newer_version_are_refused_with_advice() -> None:
 
 @pytest.mark.parametrize("gone", ["99.0.0", "0.1.0"])
 def test_a_setting_that_went_away_is_told_with_its_new_name(gone) -> None:
-    names = (Replaced("setting", "tempo", "effort", "0.1.0", gone),)
+    names = (Deprecation("setting", "tempo", "effort", "0.1.0", gone),)
     found = check({"tempo": "low"}, "config.toml", names)
     is_gone = gone == "0.1.0"
     assert found.values == ({} if is_gone else {"effort": "low"})
@@ -331,10 +331,10 @@ def test_a_setting_that_went_away_is_told_with_its_new_name(gone) -> None:
     )
 
 
-def test_a_former_option_works_with_a_warning_and_later_only_names_the_new_one() -> None:
+def test_a_deprecated_option_works_with_a_warning_and_later_only_names_the_new_one() -> None:
     names = (
-        Replaced("option", "--quick", "--fast", "0.1.0", "99.0.0"),
-        Replaced("option", "--tempo", "--speed", "0.1.0", "0.1.0"),
+        Deprecation("option", "--quick", "--fast", "0.1.0", "99.0.0"),
+        Deprecation("option", "--tempo", "--speed", "0.1.0", "0.1.0"),
     )
     words = ["run", "--quick=1", "--tempo", "2", "--", "--quick"]
     assert current_options(words, names) == (
@@ -346,15 +346,15 @@ def test_a_former_option_works_with_a_warning_and_later_only_names_the_new_one()
     )
 
 
-def test_the_page_lists_each_replaced_name() -> None:
+def test_the_page_lists_each_deprecated_name() -> None:
     page = (Path(__file__).parents[2] / "docs" / "upgrading.md").read_text(encoding="utf-8")
-    for one in REPLACED:
-        assert f"| `{one.old}` | `{one.new}` | {one.since} | {one.gone} |" in page
-    assert ("No name has gone away yet." in page) == (not REPLACED)
+    for one in DEPRECATIONS:
+        assert f"| `{one.old}` | `{one.new}` | {one.since} | {one.removed_in} |" in page
+    assert ("No name has gone away yet." in page) == (not DEPRECATIONS)
 
 
 def test_a_safety_setting_that_went_away_is_an_error_and_never_ignored() -> None:
-    names = (Replaced("setting", "forbid", "deny", "0.1.0", "0.1.0"),)
+    names = (Deprecation("setting", "forbid", "deny", "0.1.0", "0.1.0"),)
     with pytest.raises(SettingsError, match="use 'deny' instead"):
         check({"forbid": ["*.pem"]}, "config.toml", names)
 

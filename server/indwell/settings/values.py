@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from indwell.compatibility import REPLACED, Replaced, refuse_newer, replaced
+from indwell.compatibility import DEPRECATIONS, Deprecation, deprecation_of, refuse_newer
 from indwell.context.compaction.presets import Preset, adjusted
 from indwell.errors import NewerVersion, SettingsError
 from indwell.lazy_pattern import lazy_pattern
@@ -92,7 +92,7 @@ def _without_version(table: dict[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def check(
-    table: Mapping[str, Any], source: str, names: Iterable[Replaced] = REPLACED
+    table: Mapping[str, Any], source: str, known: Iterable[Deprecation] = DEPRECATIONS
 ) -> SourceSettings:
     """Check every entry of a table.
 
@@ -100,15 +100,15 @@ def check(
         table: Flat names, or tables with the rest of a name (``[attach] selection`` is
             ``attach_selection``).
         source: The user's name for the source, such as ``config.toml``.
-        names: The former names of settings.
+        known: The deprecated names.
 
     Raises:
-        SettingsError: A value of ``STRICT`` is invalid, or has a name that went away.
+        SettingsError: A value of ``STRICT`` is invalid, or has a removed name.
     """
     values: dict[str, Any] = {}
     notices: list[str] = []
     for written, value in flatten(table):
-        name, warning = current_name(written, source, names)
+        name, warning = current_name(written, source, known)
         if warning:
             notices.append(warning)
         if not name:
@@ -127,21 +127,23 @@ def check(
     return SourceSettings(values, tuple(notices))
 
 
-def current_name(name: str, source: str, names: Iterable[Replaced] = REPLACED) -> tuple[str, str]:
-    """Return the present name of a setting, and a warning about a former name.
+def current_name(
+    name: str, source: str, known: Iterable[Deprecation] = DEPRECATIONS
+) -> tuple[str, str]:
+    """Return the current name of a setting, and a warning about a deprecated name.
 
-    The name is empty if the setting went away.
+    The name is empty if the setting was removed.
 
     Raises:
-        SettingsError: The former name of a setting of ``STRICT`` is no longer accepted.
+        SettingsError: The old name of a setting of ``STRICT`` was removed.
     """
-    one = replaced("setting", name, names)
+    one = deprecation_of("setting", name, known)
     if one is None:
         return name, ""
-    warning = f"{source}: {one.words()}"
-    if one.is_gone() and one.new in STRICT:
+    warning = f"{source}: {one.warning()}"
+    if one.is_removed() and one.new in STRICT:
         raise SettingsError(warning)
-    return "" if one.is_gone() else one.new, warning
+    return "" if one.is_removed() else one.new, warning
 
 
 def preset_of(settings: Settings) -> Preset:
