@@ -206,8 +206,8 @@ def refuse_newer_page(kind: str, page: str, what: str) -> None:
     refuse_newer(kind, int(found[1]) if found else 0, what)
 
 
-def stamped_page(kind: str, page: str) -> str:
-    """Return a changed page with the version of this Indwell in its comment.
+def with_version_comment(kind: str, page: str) -> str:
+    """Return a changed page with this Indwell's version in the page's comment.
 
     A page without a comment gets one at its end, unless the first version is still current.
     """

@@ -8,7 +8,7 @@ import msgspec
 
 from indwell.batch.records import BEGUN_FORM, END_FORM, PLAN_FORM, RESULT_FORM, SPENT_FORM
 from indwell.bounds.git import known_state
-from indwell.cli.serve import diary
+from indwell.cli.serve import server_log
 from indwell.cli.setup import command as setup
 from indwell.compatibility import VERSIONS, StoredForm
 from indwell.evaluation.report import REPORT_FORM
@@ -21,7 +21,7 @@ from stored.scenario import Schema, without_words
 REWRITTEN: tuple[StoredForm[Any], ...] = (
     *(trust_store.FORM, permission_rules.FORM, keys.FORM, task_store.FORM, worktree.FORM),
     *(worktree.FILES_FORM, known_state.FORM, automatic_deletion.FORM, learned_wires.FORM),
-    *(model_list.FORM, setup.FORM, diary.FORM),
+    *(model_list.FORM, setup.FORM, server_log.FORM),
 )
 """Forms of files that are written again as a whole, so that an unknown field would be lost."""
 

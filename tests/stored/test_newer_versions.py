@@ -30,7 +30,7 @@ from indwell.compatibility import (
     StoredForm,
     current_options,
     refuse_newer_page,
-    stamped_page,
+    with_version_comment,
 )
 from indwell.context.memory import Fact
 from indwell.errors import NewerVersion, SettingsError, UserError
@@ -374,8 +374,8 @@ def test_a_damaged_version_is_an_error_and_not_an_old_version(data) -> None:
 
 def test_a_changed_page_gets_the_version_of_the_program_that_changed_it() -> None:
     old = "# Facts\n\n<!-- indwell: version 0 -->\n\n- a\n"
-    assert stamped_page("memory", old) == old.replace("version 0", "version 1")
-    assert stamped_page("memory", "- a\n") == "- a\n"
+    assert with_version_comment("memory", old) == old.replace("version 0", "version 1")
+    assert with_version_comment("memory", "- a\n") == "- a\n"
 
 
 def test_a_fact_that_quotes_a_version_does_not_make_the_page_newer() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from indwell.compatibility import refuse_newer_page, stamped_page
+from indwell.compatibility import refuse_newer_page, with_version_comment
 from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
 from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
@@ -100,7 +100,7 @@ class MemoryPages:
                 before = _read(path)
                 refuse_newer_page("memory", before.decode(), f"the page of facts {quoted(path)}")
                 changed = change(before.decode())
-                after = _bounded(stamped_page("memory", changed).encode())
+                after = _bounded(with_version_comment("memory", changed).encode())
                 if after != before:
                     write_atomic(path, after, [path.parent], expected=before)
         except (ToolError, NewerVersion, OSError, UnicodeDecodeError) as error:

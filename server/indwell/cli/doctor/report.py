@@ -20,7 +20,7 @@ import msgspec
 
 from indwell.bounds.command_bounds import strength
 from indwell.cli.doctor.check import Findings
-from indwell.cli.serve import diary
+from indwell.cli.serve import server_log
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.cli.terminal.telling import tell
@@ -251,7 +251,7 @@ def _shown_value(name: str, value: object) -> str:
 def editor_lines(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return lines about the editors that connected last, with their capabilities."""
     lines: list[str] = []
-    for editor in _or_nothing(lambda: diary.known_editors(environment)):
+    for editor in _or_nothing(lambda: server_log.known_editors(environment)):
         lines.append(
             f"{editor.name} {editor.version or '(no version)'}, last {editor.at}, positions in "
             f"{editor.encoding}, ready after {editor.ready_s:g} s"
@@ -271,7 +271,7 @@ def editor_lines(environment: Mapping[str, str]) -> tuple[str, ...]:
 def last_records(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the last records of the server's log; tracebacks lose their source lines."""
     lines: list[str] = []
-    for record in _or_nothing(lambda: diary.last_records(environment, RECORDS)):
+    for record in _or_nothing(lambda: server_log.last_records(environment, RECORDS)):
         lines += islice(_without_sources(record.splitlines()), RECORD_LINES)
     return tuple(lines)
 

@@ -98,8 +98,8 @@ def serve_opened(
     # Modules create no garbage while they load, so garbage collection would waste 30 ms.
     gc.disable()
     began_s = time.monotonic()
-    from indwell.cli.serve.diary import note_editor
     from indwell.cli.serve.logs import log_to_stderr
+    from indwell.cli.serve.server_log import note_editor
     from indwell.lsp.server import make_server
     from indwell.lsp.wire.serving import serve_line
     from indwell.sandbox.environment import own_environment

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-from indwell.cli.serve.diary import open_diary
+from indwell.cli.serve.server_log import open_log
 from indwell.secrets import Hider, secrets_of
 from indwell.settings.credentials import redacted
 
@@ -145,12 +145,12 @@ class StderrHandler(logging.Handler):
 
 
 def log_to_stderr(environment: Mapping[str, str]) -> None:
-    """Log warnings and errors of the whole process to stderr, and to the diary of the server."""
-    diary = open_diary(environment)
+    """Log warnings and errors of the whole process to stderr, and to the server's log."""
+    log_file = open_log(environment)
 
     def write(line: str) -> None:
-        if diary is not None:
-            diary.write(line)
+        if log_file is not None:
+            log_file.write(line)
         sys.stderr.write(line)
         sys.stderr.flush()
 

@@ -1,6 +1,6 @@
-"""Keeps what a bug report needs: the last warnings of servers, and the editors that connected.
+"""Keeps the server's log, and a list of the editors that connected, for a bug report.
 
-Two small files in the state folder hold it. A failed write is ignored, because a full disk must
+Both are small files in the state folder. A failed write is ignored, because a full disk must
 not stop the server. All functions block.
 """
 
@@ -50,7 +50,7 @@ class KnownEditor(msgspec.Struct, frozen=True):
     capabilities: Mapping[str, Any]
 
 
-class Diary:
+class LogFile:
     """Appends lines to the server's log.
 
     Args:
@@ -70,10 +70,10 @@ class Diary:
             append_line(self._path, f"{at} {line.rstrip()}".encode("utf-8", "replace"))
 
 
-def open_diary(environment: Mapping[str, str]) -> Diary | None:
-    """Return the diary of the state folder, or None if the settings name no valid folder."""
+def open_log(environment: Mapping[str, str]) -> LogFile | None:
+    """Return the server's log, or None if the settings name no valid folder."""
     try:
-        return Diary(server_log(environment))
+        return LogFile(server_log(environment))
     except SettingsError:  # the error is reported when a session starts
         return None
 
