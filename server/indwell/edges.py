@@ -26,10 +26,10 @@ class Edges:
     """The real world.
 
     Attributes:
-        is_taped: Whether the answers are kept or given back, so that calls must be described.
+        uses_cassette: Whether a cassette keeps or gives the answers. Calls must then be described.
     """
 
-    is_taped = False
+    uses_cassette = False
 
     def now(self) -> datetime:
         """Return the present time, with the time zone UTC."""
@@ -126,7 +126,7 @@ def program_edge(run: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Corout
     async def at_edge(*args: P.args, **kwargs: P.kwargs) -> T:
         edges = current()
         stdin = kwargs.get("stdin", b"")
-        if not edges.is_taped or _inside.get():
+        if not edges.uses_cassette or _inside.get():
             return await run(*args, **kwargs)
         if not isinstance(stdin, bytes):
             edges.unrecorded("a language server or an MCP server")

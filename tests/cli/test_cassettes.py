@@ -17,18 +17,18 @@ import pytest
 from indwell import edges
 from indwell.cli.cassette.command import RecordOptions, record
 from indwell.cli.cassette.compare import DigestNames, difference, may_miss, overtaken
-from indwell.cli.cassette.player import Player, replay
-from indwell.cli.cassette.recorder import Recorder
-from indwell.cli.cassette.tape import (
+from indwell.cli.cassette.file_format import (
     Cassette,
+    CassetteEvent,
     Places,
-    TapeEvent,
     WrongCassette,
     is_kept,
     packed,
     read_cassette,
     unpacked,
 )
+from indwell.cli.cassette.player import Player, replay
+from indwell.cli.cassette.recorder import Recorder
 from indwell.errors import ToolError, UserError
 from indwell.lsp.wire.base_protocol import framed
 from indwell.sandbox import Finished
@@ -44,12 +44,12 @@ REVIEW = CASSETTES / "emacs-eglot-review.jsonl.xz"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_server_sends_an_editor_what_it_sent_in_the_recording(name: str) -> None:
+def test_the_server_sends_an_editor_what_it_sent_in_the_cassette(name: str) -> None:
     outcome = replay(read_cassette(CASSETTES / name))
     assert outcome.code == 0, outcome.words
 
 
-def changed(cassette: Cassette, change: dict[int, TapeEvent]) -> Cassette:
+def changed(cassette: Cassette, change: dict[int, CassetteEvent]) -> Cassette:
     events = [change.get(number, one) for number, one in enumerate(cassette.events)]
     return Cassette(cassette.start, events)
 
@@ -77,24 +77,24 @@ def test_a_different_message_is_named_with_its_place() -> None:
 
 def unused(name: str) -> Cassette:
     cassette = read_cassette(REVIEW)
-    return Cassette(cassette.start, [TapeEvent("unrecorded", name=name), *cassette.events])
+    return Cassette(cassette.start, [CassetteEvent("unrecorded", name=name), *cassette.events])
 
 
-def test_a_recording_with_an_edge_that_is_not_recorded_is_refused() -> None:
+def test_a_cassette_with_an_edge_that_is_not_recorded_is_refused() -> None:
     outcome = replay(unused("a background command"))
     assert (outcome.code, outcome.n_inputs) == (2, 0)
     assert outcome.words.endswith("what is not recorded: a background command")
 
 
 @pytest.mark.parametrize("data", [b"", b"{}\n", b'{"cassette":99}\n', b"\x00\xff"])
-def test_another_file_is_not_taken_for_a_recording(tmp_path: Path, data: bytes) -> None:
+def test_another_file_is_not_taken_for_a_cassette(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "other.jsonl"
     path.write_bytes(data)
     with pytest.raises(WrongCassette):
         read_cassette(path)
 
 
-def test_folders_have_names_in_a_recording_also_in_addresses() -> None:
+def test_folders_have_names_in_a_cassette_also_in_addresses() -> None:
     places = Places({"home": "/home/zoë", "root0": "/srv/code"})
     texts = ("/home/zoë/a", "file:///home/zo%C3%AB/a", "file%3A/home/zo%25C3%25AB/a", "/srv/code/b")
     folded = [places.fold(one) for one in texts]
@@ -103,48 +103,48 @@ def test_folders_have_names_in_a_recording_also_in_addresses() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"text \xc3\xa9", b"\xff\x00\n", b"bytes:x"])
-def test_bytes_survive_a_recording(data: bytes) -> None:
+def test_bytes_survive_in_a_cassette(data: bytes) -> None:
     assert unpacked(packed(data)) == data
 
 
-def recorder(kept: list[TapeEvent], root: Path) -> Recorder:
+def make_recorder(kept: list[CassetteEvent], root: Path) -> Recorder:
     hide = Hider(own=("hunter2-canary-key",)).hide
     return Recorder(kept.append, Places({"home": str(root)}), hide, [root], datetime.now(UTC))
 
 
-def test_a_key_is_hidden_in_every_part_of_a_recording(tmp_path: Path) -> None:
-    kept: list[TapeEvent] = []
-    tape = recorder(kept, tmp_path)
-    tape.heard(b'{"method":"x","params":{"hunter2-canary-key":["a hunter2-canary-key b"]}}')
-    tape.said(b'{"result":"hunter2-canary-key"}')
-    tape.value("folder", lambda: "hunter2-canary-key")
+def test_a_key_is_hidden_in_every_part_of_a_cassette(tmp_path: Path) -> None:
+    kept: list[CassetteEvent] = []
+    recorder = make_recorder(kept, tmp_path)
+    recorder.heard(b'{"method":"x","params":{"hunter2-canary-key":["a hunter2-canary-key b"]}}')
+    recorder.said(b'{"result":"hunter2-canary-key"}')
+    recorder.value("folder", lambda: "hunter2-canary-key")
     (tmp_path / "new.txt").write_bytes(b"hunter2-canary-key")
-    tape.heard(b'{"method":"y"}')
+    recorder.heard(b'{"method":"y"}')
     assert "canary" not in str(kept)
     assert [one.kind for one in kept] == ["in", "out", "value", "disk", "in"]
-    assert tape.n_hidden == 5
+    assert recorder.n_hidden == 5
 
 
 def test_a_change_of_a_file_by_others_is_recorded_and_indwells_own_is_not(tmp_path: Path) -> None:
-    kept: list[TapeEvent] = []
+    kept: list[CassetteEvent] = []
     path = tmp_path / "a.txt"
     path.write_bytes(b"one")
-    tape = recorder(kept, tmp_path)
-    tape.writes(path, b"two!")
+    recorder = make_recorder(kept, tmp_path)
+    recorder.writes(path, b"two!")
     path.write_bytes(b"two!")
-    tape.heard(b'{"method":"x"}')
+    recorder.heard(b'{"method":"x"}')
     path.write_bytes(b"three")
-    tape.heard(b'{"method":"x"}')
+    recorder.heard(b'{"method":"x"}')
     disks = [(one.name, one.body) for one in kept if one.kind == "disk"]
     assert disks == [("«home»/a.txt", "three")]
 
 
-def message(kind: Any, **body: Any) -> TapeEvent:
-    return TapeEvent(kind, body=body)
+def message(kind: Any, **body: Any) -> CassetteEvent:
+    return CassetteEvent(kind, body=body)
 
 
 def test_a_key_in_the_output_of_a_command_is_hidden(tmp_path: Path) -> None:
-    kept: list[TapeEvent] = []
+    kept: list[CassetteEvent] = []
     ended = Finished(
         exit_code=0,
         head=b"hunter2-canary-key\n",
@@ -160,7 +160,7 @@ def test_a_key_in_the_output_of_a_command_is_hidden(tmp_path: Path) -> None:
     async def run(_on_chunk: object) -> Finished:
         return ended
 
-    asyncio.run(recorder(kept, tmp_path).program("cat", None, run))
+    asyncio.run(make_recorder(kept, tmp_path).program("cat", None, run))
     assert [one.kind for one in kept] == ["run", "ran"]
     assert "canary" not in str(kept)
     assert unpacked(kept[1].body["tail"]).startswith(b"\xff [secret hidden")
@@ -195,11 +195,11 @@ GIT = '["git","--git-dir=«home»/w/.git","-c","core.hooksPath=/dev/null",'
     ],
 )
 def test_only_looks_for_protected_files_may_be_missing(name: str, *, is_optional: bool) -> None:
-    assert may_miss(TapeEvent("run", name=name)) is is_optional
+    assert may_miss(CassetteEvent("run", name=name)) is is_optional
 
 
 def test_an_answer_after_a_later_message_counts_as_overtaken() -> None:
-    events: Sequence[TapeEvent] = [
+    events: Sequence[CassetteEvent] = [
         message("in", id=1, method="a"),
         message("out", id=1, result=1),
         message("in", id=2, method="a"),
@@ -254,7 +254,7 @@ def test_a_recorded_server_replays_from_the_command_line(tmp_path: Path) -> None
     assert (outcome.code, outcome.n_inputs) == (0, 5), outcome.words
 
 
-def hostile(events: Sequence[TapeEvent] = (), **start: Any) -> Cassette:
+def hostile(events: Sequence[CassetteEvent] = (), **start: Any) -> Cassette:
     cassette = read_cassette(REVIEW)
     return Cassette(msgspec.structs.replace(cassette.start, **start), [*events])
 
@@ -265,7 +265,7 @@ def test_a_cassette_cannot_write_a_file_outside_its_folders(
     tmp_path: Path, name: str, kind: Any
 ) -> None:
     name = name.format(tmp_path)
-    event = TapeEvent(kind, name=name, body={name: 1} if kind == "files" else "owned")
+    event = CassetteEvent(kind, name=name, body={name: 1} if kind == "files" else "owned")
     with pytest.raises(WrongCassette, match="outside its folders"):
         replay(hostile([event]))
     assert not list(tmp_path.iterdir())
@@ -282,7 +282,9 @@ def test_a_cassette_cannot_name_a_real_folder_of_the_user(tmp_path: Path, field:
 
 def test_a_cassette_cannot_fill_the_disk_or_set_a_variable_of_the_system() -> None:
     with pytest.raises(WrongCassette, match="too many large files"):
-        replay(hostile([TapeEvent("files", body={"«home»/a": 1 << 50})], places={"home": 1 << 50}))
+        replay(
+            hostile([CassetteEvent("files", body={"«home»/a": 1 << 50})], places={"home": 1 << 50})
+        )
     names = ("PATH", "LD_PRELOAD", "SHELL", "INDWELL_TRUSTED", "INDWELL_STATE", "INDWELL_MODEL")
     assert [name for name in names if is_kept(name)] == ["INDWELL_MODEL"]
 
@@ -331,7 +333,7 @@ def test_the_kernel_holds_a_replay_to_one_folder(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.rglob("*") if one.is_file()] == ["kept"]
 
 
-def test_a_link_at_the_name_of_a_recording_is_refused(tmp_path: Path) -> None:
+def test_a_link_at_the_name_of_a_cassette_is_refused(tmp_path: Path) -> None:
     path, target = tmp_path / "session.jsonl", tmp_path / "target"
     path.symlink_to(target)
     with pytest.raises(UserError, match="cannot be written"):

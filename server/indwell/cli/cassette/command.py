@@ -14,20 +14,20 @@ import msgspec
 
 from indwell import __version__, edges
 from indwell.bounds.folder_trust import FolderTrust
-from indwell.cli.cassette.player import replay
-from indwell.cli.cassette.recorder import Recorder, started_now
-from indwell.cli.cassette.staging import load_server
-from indwell.cli.cassette.tape import (
+from indwell.cli.cassette.file_format import (
     FORMAT,
+    CassetteEvent,
+    CassetteStart,
     Places,
-    TapeEvent,
-    TapeStart,
     each_text,
     is_kept,
     line_of,
     plain,
     read_cassette,
 )
+from indwell.cli.cassette.player import replay
+from indwell.cli.cassette.recorder import Recorder, started_now
+from indwell.cli.cassette.staging import load_server
 from indwell.cli.doctor.report import known_secrets
 from indwell.cli.serve.command import serve_opened
 from indwell.cli.terminal.json_line import json_line
@@ -120,7 +120,7 @@ def _recorder(
     hide = Hider(own=known_secrets(environment, key_store()), known=secrets_of(environment)).hide
     started = started_now()
 
-    def keep(event: TapeEvent) -> None:
+    def keep(event: CassetteEvent) -> None:
         append_own(path, line_of(event))
 
     recorder = Recorder(keep, places, hide, roots, started)
@@ -128,7 +128,7 @@ def _recorder(
     def clean(text: str) -> str:
         return places.fold(hide(text))
 
-    start = TapeStart(
+    start = CassetteStart(
         cassette=FORMAT,
         indwell=__version__,
         system=f"{platform.system()} {platform.release()}, Python {platform.python_version()}",
@@ -181,7 +181,7 @@ def _text_of(read: Callable[[], str | None], clean: Callable[[str], str]) -> str
 
 
 def replay_cassette(file: str, *, as_json: bool) -> int:
-    """Replay a recording; return 0 if the output is the same, 1 if not, 2 if it cannot be replayed.
+    """Replay a cassette; return 0 if the output is the same, 1 if not, 2 if it cannot be replayed.
 
     Raises:
         WrongCassette: The file is not a cassette.

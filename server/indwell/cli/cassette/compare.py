@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from indwell.cli.cassette.tape import TapeEvent, bytes_of, each_text
+from indwell.cli.cassette.file_format import CassetteEvent, bytes_of, each_text
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.prompts.code_actions import STOP_TITLE
 from indwell.translation import Translation
@@ -35,7 +35,7 @@ class OutputKey(NamedTuple):
     about: str = ""
 
 
-def key_of(event: TapeEvent) -> OutputKey:
+def key_of(event: CassetteEvent) -> OutputKey:
     """Return the kind of an output."""
     if event.kind == "run":
         return OutputKey("program", event.name)
@@ -51,7 +51,7 @@ def key_of(event: TapeEvent) -> OutputKey:
     return OutputKey("request" if "id" in body else "notification", method, " ".join(names))
 
 
-def may_vary(event: TapeEvent) -> bool:
+def may_vary(event: CassetteEvent) -> bool:
     """Return whether time decides if this message is sent: a report of progress."""
     body = event.body if isinstance(event.body, dict) else {}
     if body.get("method") not in _MAY_VARY:
@@ -71,11 +71,11 @@ _LOOKS = (
 _OPTION = "-c"
 
 
-def may_miss(event: TapeEvent) -> bool:
+def may_miss(event: CassetteEvent) -> bool:
     """Return whether the replay may leave out an output: Indwell's own look into a repository.
 
     Indwell looks when git's files have other times than at the last look, which an earlier session
-    may have kept. A recording contains neither these times nor earlier sessions. The command of an
+    may have kept. A cassette contains neither these times nor earlier sessions. The command of an
     agent is a text and no list of words, so a missing command is always a difference.
     """
     if event.kind != "run" or not event.name.startswith('["git","--git-dir='):
@@ -89,13 +89,13 @@ def may_miss(event: TapeEvent) -> bool:
     return any(words[: len(one)] == one for one in _LOOKS)
 
 
-def is_empty(recorded: TapeEvent, sent: TapeEvent) -> bool:
+def is_empty(recorded: CassetteEvent, sent: CassetteEvent) -> bool:
     """Return whether one of two answers is null, as a command's is that takes longer than 0.3 s."""
     bodies = (recorded.body, sent.body)
     return any(isinstance(one, dict) and one.get("result", one) is None for one in bodies)
 
 
-def compared(event: TapeEvent) -> bytes:
+def compared(event: CassetteEvent) -> bytes:
     """Return the bytes of an output that are compared."""
     body = _plain(event)
     if isinstance(body, dict) and "method" in body:
@@ -108,7 +108,7 @@ def compared(event: TapeEvent) -> bytes:
 _DIGEST = lazy_pattern(r"(?<![0-9A-Za-z])[0-9a-f]{8,64}(?![0-9A-Za-z])")
 
 
-def overtaken(events: Sequence[TapeEvent]) -> frozenset[int]:
+def overtaken(events: Sequence[CassetteEvent]) -> frozenset[int]:
     """Return the answers, by identity, that came after a later message of the editor.
 
     The server worked on the request meanwhile, so the answer may tell of the later message or not.
@@ -127,9 +127,9 @@ def overtaken(events: Sequence[TapeEvent]) -> frozenset[int]:
 
 
 class DigestNames:
-    """Pairs the digests of a recording with those of a replay.
+    """Pairs the digests of a cassette with those of a replay.
 
-    A digest of a path differs, because the folders differ. Each digest of the recording must
+    A digest of a path differs, because the folders differ. Each digest of the cassette must
     always have the same partner.
     """
 
@@ -137,7 +137,7 @@ class DigestNames:
         self._now: dict[str, str] = {}
         self._recorded: dict[str, str] = {}
 
-    def are_same(self, recorded: TapeEvent, sent: TapeEvent) -> bool:
+    def are_same(self, recorded: CassetteEvent, sent: CassetteEvent) -> bool:
         """Return whether two outputs are the same, apart from partners; learn new partners."""
         recorded, sent = _without_stop(recorded, sent)
         old, new = compared(recorded).decode(), compared(sent).decode()
@@ -179,7 +179,7 @@ def _conversation(body: Any) -> Any:  # noqa: ANN401 - plain JSON
     ]
 
 
-def title_of(event: TapeEvent) -> str:
+def title_of(event: CassetteEvent) -> str:
     """Return an output in words."""
     key = key_of(event)
     about = f" about {key.about}" if key.about else ""
@@ -194,7 +194,7 @@ def title_of(event: TapeEvent) -> str:
             return f"the {key.kind} {key.name}{about}"
 
 
-def difference(recorded: TapeEvent, sent: TapeEvent) -> str:
+def difference(recorded: CassetteEvent, sent: CassetteEvent) -> str:
     """Return the first difference of two outputs of one kind in words."""
     was, now = _plain(recorded), _plain(sent)
     plainer = [each_text(one, lambda text: _DIGEST.sub("…", text)) for one in (was, now)]
@@ -210,7 +210,7 @@ def difference(recorded: TapeEvent, sent: TapeEvent) -> str:
     return f"differs{at}:\n  recorded: {_short(old)}\n  now:      {_short(new)}"
 
 
-def _plain(event: TapeEvent) -> Any:  # noqa: ANN401 - plain JSON
+def _plain(event: CassetteEvent) -> Any:  # noqa: ANN401 - plain JSON
     return _steady(_conversation(event.body) if event.kind == "ask" else event.body)
 
 
@@ -220,7 +220,9 @@ _VARYING = frozenset({"seconds", "used", "tokens"})
 _DURATION = lazy_pattern(r"\b\d+(?:\.\d+)? (?:ms|s)\b")
 
 
-def _without_stop(recorded: TapeEvent, sent: TapeEvent) -> tuple[TapeEvent, TapeEvent]:
+def _without_stop(
+    recorded: CassetteEvent, sent: CassetteEvent
+) -> tuple[CassetteEvent, CassetteEvent]:
     """Return two answers without the code action that stops a turn, if only one has it.
 
     A turn counts as running until a moment after its end. A menu has a limit of actions, so the

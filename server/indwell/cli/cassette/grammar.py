@@ -12,7 +12,7 @@ def record_options(record: argparse.ArgumentParser) -> None:
     record.description = (
         "Serves an editor as `indwell serve` does, and records the whole session for a bug report: "
         "messages, the model's answers, commands, files, time and ids. The editor starts this "
-        "command in place of `indwell`. The recording contains your code and prompts; known keys "
+        "command in place of `indwell`. The cassette contains your code and prompts; known keys "
         "are hidden."
     )
     record.add_argument("--to", required=True, metavar="FILE", help="a new file")
@@ -26,9 +26,9 @@ def record_options(record: argparse.ArgumentParser) -> None:
 def replay_cassette_options(replay: argparse.ArgumentParser) -> None:
     """Add the options of ``indwell replay-cassette`` to its parser."""
     replay.description = (
-        "Plays a recording of `indwell record` into this server, without an editor, a model or a "
+        "Plays a cassette of `indwell record` into this server, without an editor, a model or a "
         "command, and compares what the server sends. Exit codes: 0 the same, 1 a difference, 2 "
-        "the recording cannot be replayed."
+        "the cassette cannot be replayed."
     )
-    replay.add_argument("file", metavar="FILE", help="the recording")
+    replay.add_argument("file", metavar="FILE", help="the cassette")
     flags(replay, json="print one JSON object")

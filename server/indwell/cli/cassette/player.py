@@ -1,7 +1,7 @@
 """Replays a cassette: the recorded inputs go into the real server, whose output is compared.
 
 An input is given when the server has sent everything that it had sent before that input in the
-recording. The clock shows the time of the last input, and ids come from the recorded seed.
+cassette. The clock shows the time of the last input, and ids come from the recorded seed.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from indwell.cli.cassette.compare import (
     overtaken,
     title_of,
 )
-from indwell.cli.cassette.recorder import shown_words
-from indwell.cli.cassette.replay_loop import ReplayLoop
-from indwell.cli.cassette.staging import load_server, put_file, stage
-from indwell.cli.cassette.tape import (
+from indwell.cli.cassette.file_format import (
     INPUTS,
     OUTPUTS,
     Cassette,
+    CassetteEvent,
+    CassetteStart,
     Places,
-    TapeEvent,
-    TapeStart,
     bytes_of,
     drawn,
     each_text,
     plain,
     unpacked,
 )
+from indwell.cli.cassette.recorder import shown_words
+from indwell.cli.cassette.replay_loop import ReplayLoop
+from indwell.cli.cassette.staging import load_server, put_file, stage
 from indwell.edges import Edges
 from indwell.errors import ToolError
 from indwell.files.private import remove_own
@@ -56,7 +56,7 @@ from indwell.lsp.wire.base_protocol import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from indwell.lsp.wire.language_server import EXECUTE
 from indwell.lsp.wire.routing import Routing
-from indwell.providers.http.taped import HttpAnswer, HttpBroken, TapedTransport
+from indwell.providers.http.cassette_transport import CassetteTransport, HttpAnswer, HttpBroken
 from indwell.sandbox import Finished
 from indwell.secrets import MARK
 from indwell.wiring.service import Composition
@@ -68,7 +68,7 @@ SILENCE_S = 15.0
 # been busy, so the second input is given at once, or when the server has no work.
 PAUSE_S = 1.0
 AT_ONCE_S = 0.002  # Inputs with a shorter pause between them came together.
-# So much more time may pass before an input than in the recording.
+# So much more time may pass before an input than in the cassette.
 SLACK_S = 2.0
 END_S = 5.0  # the time limit, in seconds, for stopping the server at the end
 
@@ -94,18 +94,18 @@ PACES: tuple[Pace, ...] = ("as recorded", "idle", "at once")
 
 
 class _Differs(Exception):
-    """The replay differs from the recording; the message says where."""
+    """The replay differs from the cassette; the message says where."""
 
 
 def replay(cassette: Cassette, *, silence_s: float = SILENCE_S) -> ReplayOutcome:
     """Replay a cassette in this process, in temporary folders."""
     used = [one.name for one in cassette.events if one.kind == "unrecorded"]
     if used:
-        words = "the recording cannot be replayed, because the session used what is not recorded"
+        words = "the cassette cannot be replayed, because the session used what is not recorded"
         return ReplayOutcome(2, f"{words}: {', '.join(used)}")
     load_server()
     first = _played(cassette, PACES[0], silence_s)
-    # Another pace of the inputs may be the one of the recording, if the server was busy there.
+    # Another pace of the inputs may be the one of the cassette, if the server was busy there.
     others = () if first.problem == "" else PACES[1:]
     tried = (first, *(_played(cassette, one, silence_s) for one in others))
     player = next((one for one in tried if not one.problem), first)
@@ -131,32 +131,32 @@ def _played(cassette: Cassette, pace: Pace, silence_s: float) -> Player:
 
 
 def _notes(cassette: Cassette, places: Places) -> Iterator[str]:
-    """Yield why a difference can come from the recording and not from the server."""
+    """Yield why a difference can come from the cassette and not from the server."""
     hidden = sum(MARK in str(one.body) for one in cassette.events if one.kind in INPUTS)
     if hidden:
         yield f"{hidden} inputs have a hidden secret in them, so the server did not get the same"
     lengths = cassette.start.places
     if any(len(places.folders[name]) != length for name, length in lengths.items()):
-        yield "the folders have other lengths than in the recording, so shortened texts can differ"
+        yield "the folders have other lengths than in the cassette, so shortened texts can differ"
 
 
 class Player(Edges):
     """The recorded world.
 
     Args:
-        cassette: The recording.
+        cassette: The recorded session.
         places: The folders of this replay.
         pace: When an input is given after a short pause: when the server has no work, ``at once``,
-            or one of both as the recording tells.
+            or one of both as the cassette tells.
         silence_s: Seconds without an output after which an awaited output counts as missing.
     """
 
-    is_taped = True
+    uses_cassette = True
 
     def __init__(self, cassette: Cassette, places: Places, pace: Pace, silence_s: float) -> None:
         self.n_inputs = 0
         self.n_outputs = 0
-        self._start: TapeStart = cassette.start
+        self._start: CassetteStart = cassette.start
         self._events = cassette.events
         self.places = places
         self._pace = pace
@@ -164,7 +164,7 @@ class Player(Edges):
         self._at = 0.0
         self._lock = threading.RLock()
         self._n_drawn: dict[str, int] = defaultdict(int)
-        self._awaited: dict[OutputKey, deque[TapeEvent]] = defaultdict(deque)
+        self._awaited: dict[OutputKey, deque[CassetteEvent]] = defaultdict(deque)
         for one in self._events:
             if one.kind in OUTPUTS and not may_vary(one):
                 self._awaited[key_of(one)].append(one)
@@ -177,8 +177,8 @@ class Player(Edges):
         self.overtaken = overtaken(self._events)
         self._ids: dict[Any, Any] = {}  # the ids of the server's requests, by recorded id
         self._digests = DigestNames()
-        # requests and programs that the recording does not have; the server waits for them
-        self._held: list[TapeEvent] = []
+        # requests and programs that the cassette does not have; the server waits for them
+        self._held: list[CassetteEvent] = []
         self._due: dict[int, concurrent.futures.Future[None]] = defaultdict(
             concurrent.futures.Future
         )
@@ -188,7 +188,7 @@ class Player(Edges):
         self._moved = asyncio.Event()
         self._feeds: dict[int, _Feed] = defaultdict(_Feed)
 
-    # The real world's answers, from the recording.
+    # The real world's answers, from the cassette.
 
     def now(self) -> datetime:
         """Return the time as the recorder did."""
@@ -218,7 +218,9 @@ class Player(Edges):
     ) -> T:
         """Give the recorded output and end of a program; nothing is started."""
         del run
-        recorded = await self._turn_of(TapeEvent("run", name=self.places.fold(shown_words(words))))
+        recorded = await self._turn_of(
+            CassetteEvent("run", name=self.places.fold(shown_words(words)))
+        )
         async for event in self._feeds[recorded.n].events():
             if event.kind == "chunk":
                 waits = on_chunk(unpacked(self.places.unfold(event.body))) if on_chunk else None
@@ -230,11 +232,11 @@ class Player(Edges):
                 body = each_text(event.body, self.places.unfold)
                 body |= {name: unpacked(body[name]) for name in ("head", "tail", "errors")}
                 return msgspec.convert(body, Finished)  # type: ignore[return-value]
-        raise ToolError("the recording has no end of this program")
+        raise ToolError("the cassette has no end of this program")
 
-    def transport(self, make: Callable[[], Any]) -> TapedTransport:
+    def transport(self, make: Callable[[], Any]) -> CassetteTransport:
         """Return a transport that never connects."""
-        return TapedTransport(self, make)
+        return CassetteTransport(self, make)
 
     async def exchange(
         self, method: str, url: str, body: bytes, send: Callable[[], Awaitable[HttpAnswer]]
@@ -242,7 +244,7 @@ class Player(Edges):
         """Return the recorded answer to a request."""
         del send
         fold = self.places.fold
-        sent = TapeEvent("ask", name=fold(f"{method} {url}"), body=each_text(plain(body), fold))
+        sent = CassetteEvent("ask", name=fold(f"{method} {url}"), body=each_text(plain(body), fold))
         recorded = await self._turn_of(sent)
         events = self._feeds[recorded.n].events()
         head = await anext(events)
@@ -251,7 +253,7 @@ class Player(Edges):
         status, headers = head.body
         return HttpAnswer(status, headers, self._parts(events))
 
-    async def _parts(self, events: AsyncIterator[TapeEvent]) -> AsyncIterator[bytes]:
+    async def _parts(self, events: AsyncIterator[CassetteEvent]) -> AsyncIterator[bytes]:
         async for event in events:
             if event.kind == "part":
                 yield unpacked(self._real(event.body))
@@ -262,15 +264,15 @@ class Player(Edges):
 
     def said(self, body: bytes) -> None:
         """Compare a message to the editor."""
-        self._output(TapeEvent("out", body=each_text(plain(body), self.places.fold)))
+        self._output(CassetteEvent("out", body=each_text(plain(body), self.places.fold)))
 
     def unrecorded(self, what: str) -> None:
-        """Report and refuse what the recording did not use; a cassette of others may ask for it.
+        """Report and refuse what the cassette did not use; a cassette of others may ask for it.
 
         Raises:
             ToolError: Always.
         """
-        self._fail(f"the server uses {what}, which it did not use in the recording")
+        self._fail(f"the server uses {what}, which it did not use in the cassette")
         raise ToolError("a replay starts no program and opens no page")
 
     def writes(self, path: Path, data: bytes) -> None:
@@ -281,7 +283,7 @@ class Player(Edges):
         """
         del data
         if not self.places.contain(path):
-            self._fail(f"the server writes {path}, which is not in a folder of the recording")
+            self._fail(f"the server writes {path}, which is not in a folder of the cassette")
             raise ToolError("a replay writes only in its own temporary folders")
 
     # The inputs.
@@ -324,7 +326,7 @@ class Player(Edges):
         self.said(body)
 
     async def _drive(self, routing: Routing, loop: ReplayLoop) -> None:
-        before: list[TapeEvent] = []
+        before: list[CassetteEvent] = []
         for event in self._events:
             if event.kind in OUTPUTS and not may_vary(event):
                 if not may_miss(event):
@@ -353,10 +355,10 @@ class Player(Edges):
         if self.problem:
             raise _Differs(self.problem)
 
-    def _is_at_once(self, event: TapeEvent) -> bool:
+    def _is_at_once(self, event: CassetteEvent) -> bool:
         return self._pace == "at once" or (self._pace == "as recorded" and event.busy)
 
-    def _give(self, event: TapeEvent, routing: Routing) -> None:
+    def _give(self, event: CassetteEvent, routing: Routing) -> None:
         match event.kind:
             case "in":
                 body = each_text(event.body, self._real)
@@ -376,7 +378,7 @@ class Player(Edges):
             case _:
                 self._feeds[event.n].put(event)
 
-    async def _until_sent(self, awaited: list[TapeEvent]) -> None:
+    async def _until_sent(self, awaited: list[CassetteEvent]) -> None:
         """Wait until the server has sent these outputs.
 
         Raises:
@@ -393,10 +395,10 @@ class Player(Edges):
         if self.problem:
             raise _Differs(self.problem)
 
-    async def _turn_of(self, sent: TapeEvent) -> TapeEvent:
-        """Wait until a request or program is due in the recording; return the recorded one.
+    async def _turn_of(self, sent: CassetteEvent) -> CassetteEvent:
+        """Wait until a request or program is due in the cassette; return the recorded one.
 
-        One that the recording does not have waits for ever, as if the server were slow.
+        One that the cassette does not have waits for ever, as if the server were slow.
         """
         with self._lock:
             is_known = bool(self._awaited[key_of(sent)])
@@ -408,15 +410,15 @@ class Player(Edges):
         await asyncio.wrap_future(self._due[recorded.n])
         return recorded
 
-    def _output(self, sent: TapeEvent) -> TapeEvent | None:
+    def _output(self, sent: CassetteEvent) -> CassetteEvent | None:
         """Compare an output with the next recorded one of its kind; return the recorded one."""
         if may_vary(sent):
             return None
         with self._lock:
             awaited = self._awaited[key_of(sent)]
             if not awaited:
-                if self.n_inputs < self._n_recorded:  # the recording may end before the server
-                    self._fail(f"not in the recording: {title_of(sent)}")
+                if self.n_inputs < self._n_recorded:  # the cassette may end before the server
+                    self._fail(f"not in the cassette: {title_of(sent)}")
                 return None
             recorded = awaited.popleft()
             self._seen.add(id(recorded))
@@ -467,10 +469,10 @@ class _Feed:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._ready: deque[TapeEvent] = deque()
+        self._ready: deque[CassetteEvent] = deque()
         self._waiter: concurrent.futures.Future[None] | None = None
 
-    def put(self, event: TapeEvent) -> None:
+    def put(self, event: CassetteEvent) -> None:
         """Add an event."""
         with self._lock:
             self._ready.append(event)
@@ -478,7 +480,7 @@ class _Feed:
         if waiter is not None and not waiter.cancelled():
             waiter.set_result(None)
 
-    async def events(self) -> AsyncIterator[TapeEvent]:
+    async def events(self) -> AsyncIterator[CassetteEvent]:
         """Yield the events in order; the caller ends the iteration."""
         while True:
             with self._lock:

@@ -1,6 +1,6 @@
 """Keeps a session at its edges: what came in, what went out, and in which order.
 
-While a recording runs, the clock of sessions shows whole minutes since the start, by the last
+While a session is recorded, the clock of sessions shows whole minutes since the start, by the last
 input. A replay has exactly these times, so times in messages are the same.
 """
 
@@ -20,21 +20,21 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from indwell.cli.cassette.replay_loop import CountingExecutor
-from indwell.cli.cassette.tape import (
+from indwell.cli.cassette.file_format import (
     INPUTS,
+    CassetteEvent,
     Places,
-    TapeEvent,
     bytes_of,
     drawn,
     each_text,
     packed,
     plain,
 )
+from indwell.cli.cassette.replay_loop import CountingExecutor
 from indwell.edges import Edges
 from indwell.errors import ToolError
 from indwell.files.append_log import read_bytes_private
-from indwell.providers.http.taped import HttpAnswer, TapedTransport
+from indwell.providers.http.cassette_transport import CassetteTransport, HttpAnswer
 from indwell.secrets import MARK
 
 T = TypeVar("T")
@@ -61,11 +61,11 @@ class Recorder(Edges):
         unrecordable: What was used and cannot be replayed.
     """
 
-    is_taped = True
+    uses_cassette = True
 
     def __init__(
         self,
-        keep: Callable[[TapeEvent], None],
+        keep: Callable[[CassetteEvent], None],
         places: Places,
         hide: Callable[[str], str],
         roots: Sequence[Path],
@@ -136,9 +136,9 @@ class Recorder(Edges):
         self._event("ran", n=number, body=body)
         return ended
 
-    def transport(self, make: Callable[[], Any]) -> TapedTransport:
+    def transport(self, make: Callable[[], Any]) -> CassetteTransport:
         """Return a transport that keeps each exchange."""
-        return TapedTransport(self, make)
+        return CassetteTransport(self, make)
 
     async def exchange(
         self, method: str, url: str, body: bytes, send: Callable[[], Awaitable[HttpAnswer]]
@@ -219,7 +219,7 @@ class Recorder(Edges):
                 self._number += 1
                 n = self._number
             name, body = self._clean(name), each_text(body, self._clean)
-            self._keep(TapeEvent(kind, at, n, name, body, is_busy))
+            self._keep(CassetteEvent(kind, at, n, name, body, is_busy))
             return n
 
     def _clean(self, text: str) -> str:

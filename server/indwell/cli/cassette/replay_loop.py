@@ -1,6 +1,6 @@
 """An event loop whose time passes only while the server waits for nothing but time.
 
-A recording was made at its own pace. In a replay, timers and inputs come in the recorded order of
+A session was recorded at its own pace. In a replay, timers and inputs come in the recorded order of
 time, however slow or quick this machine is: while a thread or a task works, no time passes, and an
 idle wait is skipped.
 """

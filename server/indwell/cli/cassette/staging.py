@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.cli.cassette.tape import Cassette, Places, WrongCassette, is_kept, unpacked
+from indwell.cli.cassette.file_format import Cassette, Places, WrongCassette, is_kept, unpacked
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import remove_own_tree, replace_own, scratch_folder
 from indwell.lazy_pattern import lazy_pattern

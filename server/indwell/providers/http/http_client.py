@@ -88,16 +88,17 @@ def http_client(
     if not is_openai:
         hooks["request"] = [partial(_keep_to_ourselves, _FOREIGN_HEADERS.union(headers))]
     limits = httpx2.Limits(keepalive_expiry=KEEP_ALIVE_S)
-    taped = edges.current().transport(
+    transport = edges.current().transport(
         lambda: httpx2.AsyncHTTPTransport(verify=certificates(), proxy=proxy or None, limits=limits)
     )
     return httpx2.AsyncClient(
-        transport=taped,
+        transport=transport,
         verify=certificates(),
         timeout=httpx2.Timeout(None, connect=connect_s),
         follow_redirects=False,
         trust_env=trust_env,
-        proxy=None if taped else proxy or None,  # A proxy of the client would pass the tape by.
+        # A proxy of the client would bypass the cassette.
+        proxy=None if transport else proxy or None,
         event_hooks=hooks,
         headers={"Accept-Encoding": "identity"},
         limits=limits,

@@ -51,7 +51,7 @@ _BEST_ON_MACOS = Strength("S3m", words="sandboxed (Seatbelt), no network")
 
 def strength() -> Strength:
     """Return how strongly commands are confined here; the first call blocks for about 20 ms."""
-    if not edges.current().is_taped:
+    if not edges.current().uses_cassette:
         return strength_of_process()
 
     def compute() -> str:

@@ -54,7 +54,7 @@ class WrongCassette(UserError):
     """A file is not a cassette, or a cassette of another format."""
 
 
-class TapeStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CassetteStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first line of a cassette.
 
     Attributes:
@@ -94,7 +94,7 @@ class TapeStart(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     opening: tuple[Any, Any]
 
 
-class TapeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
+class CassetteEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     """A later line of a cassette.
 
     Attributes:
@@ -117,8 +117,8 @@ class TapeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 class Cassette(NamedTuple):
     """A whole cassette."""
 
-    start: TapeStart
-    events: Sequence[TapeEvent]
+    start: CassetteStart
+    events: Sequence[CassetteEvent]
 
 
 class Places:
@@ -230,7 +230,7 @@ def drawn(seed: str, purpose: str, number: int, n_bytes: int) -> bytes:
     return hashlib.blake2b(words, digest_size=n_bytes).digest()
 
 
-def line_of(entry: TapeStart | TapeEvent) -> bytes:
+def line_of(entry: CassetteStart | CassetteEvent) -> bytes:
     """Return a line of a cassette."""
     return msgspec.json.encode(entry) + b"\n"
 
@@ -251,7 +251,7 @@ def read_cassette(path: Path) -> Cassette:
         raise WrongCassette(f"{path} is not a whole .xz file ({error})") from error
     first, _, rest = data.partition(b"\n")
     try:
-        start = msgspec.json.decode(first, type=TapeStart)
+        start = msgspec.json.decode(first, type=CassetteStart)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WrongCassette(f"{path} is not a cassette of `indwell record` ({error})") from error
     if start.cassette != FORMAT:
@@ -262,7 +262,7 @@ def read_cassette(path: Path) -> Cassette:
     events = []
     for line in rest.splitlines():
         try:
-            events.append(msgspec.json.decode(line, type=TapeEvent))
+            events.append(msgspec.json.decode(line, type=CassetteEvent))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            break  # the recording was killed; the events before are whole
+            break  # the recorder was killed; the events before are whole
     return Cassette(start, events)

@@ -1,4 +1,4 @@
-"""An HTTP transport that keeps each exchange with an endpoint, or gives a kept exchange back."""
+"""An HTTP transport that puts exchanges with an endpoint into a cassette, or reads them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class HttpAnswer(NamedTuple):
 
 
 class HttpBroken(Exception):
-    """A kept exchange broke off with this kind of error of the HTTP library."""
+    """A recorded exchange broke off with this kind of error of the HTTP library."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
 
 
-class HttpTape(Protocol):
+class HttpCassette(Protocol):
     """Keeps exchanges, or gives them back."""
 
     async def exchange(
@@ -41,26 +41,28 @@ class HttpTape(Protocol):
         """Return the answer to a request; ``send`` sends the request to the real endpoint.
 
         Raises:
-            HttpBroken: The kept exchange broke off.
+            HttpBroken: The recorded exchange broke off.
         """
         ...
 
 
-class TapedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests through a tape.
+class CassetteTransport(httpx2.AsyncBaseTransport):
+    """Sends requests through a cassette.
 
     Args:
-        tape: Keeps the exchanges, or gives them back.
+        cassette: Keeps the exchanges, or gives them back.
         make: Creates the transport to the real endpoint, with the first request that needs it.
     """
 
-    def __init__(self, tape: HttpTape, make: Callable[[], httpx2.AsyncBaseTransport]) -> None:
-        self._tape = tape
+    def __init__(
+        self, cassette: HttpCassette, make: Callable[[], httpx2.AsyncBaseTransport]
+    ) -> None:
+        self._cassette = cassette
         self._make = make
         self._real: httpx2.AsyncBaseTransport | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return the answer from the endpoint, or from the tape."""
+        """Return the answer from the endpoint, or from the cassette."""
         body = await request.aread()
 
         async def send() -> HttpAnswer:
@@ -73,7 +75,7 @@ class TapedTransport(httpx2.AsyncBaseTransport):
             return HttpAnswer(response.status_code, headers, _closing(stream), response.extensions)
 
         try:
-            answer = await self._tape.exchange(request.method, str(request.url), body, send)
+            answer = await self._cassette.exchange(request.method, str(request.url), body, send)
         except HttpBroken as broken:
             raise _error_of(broken, request) from None
         return httpx2.Response(
