@@ -1,7 +1,7 @@
 """The edges of a session: clock, random ids, programs, HTTP, and the files that are read.
 
-Each of these calls goes to the real world. ``indwell record`` installs other edges that also keep
-the answers, and ``indwell replay-cassette`` installs edges that give the kept answers back.
+Each of these calls goes to the real world. ``indwell record`` installs edges that also write the
+answers into a cassette, and ``indwell replay-cassette`` installs edges that read them from there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Whether the present task is already inside a program call, so that inner calls are not kept.
+# Whether the current task is already inside a program call, so that inner calls are not recorded.
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
@@ -26,13 +26,13 @@ class Edges:
     """The real world.
 
     Attributes:
-        uses_cassette: Whether a cassette keeps or gives the answers. Calls must then be described.
+        uses_cassette: Whether the answers go into a cassette or come from one.
     """
 
     uses_cassette = False
 
     def now(self) -> datetime:
-        """Return the present time, with the time zone UTC."""
+        """Return the current time, with the time zone UTC."""
         return datetime.now(UTC)
 
     def random_bytes(self, purpose: str, n_bytes: int) -> bytes:
@@ -66,20 +66,24 @@ class Edges:
         del make
         return None
 
-    def read(self, path: Path, data: bytes) -> None:
-        """Hear that the content of a file was read."""
+    def on_file_read(self, path: Path, data: bytes) -> None:
+        """Called after the content of a file was read."""
 
-    def writes(self, path: Path, data: bytes) -> None:
-        """Hear that Indwell itself is about to write a file."""
+    def before_file_write(self, path: Path, data: bytes) -> None:
+        """Called before Indwell itself writes a file.
 
-    def heard(self, body: bytes) -> None:
-        """Hear a message of the editor, just before it is handled."""
+        Raises:
+            ToolError: A replay refuses the write.
+        """
 
-    def said(self, body: bytes) -> None:
-        """Hear a message to the editor."""
+    def on_message_received(self, body: bytes) -> None:
+        """Called with a message of the editor, just before it is handled."""
 
-    def unrecorded(self, what: str) -> None:
-        """Hear, just before the use, that something is used that cannot be replayed.
+    def on_message_sent(self, body: bytes) -> None:
+        """Called with a message to the editor."""
+
+    def before_unrecordable(self, what: str) -> None:
+        """Called before the use of something that cannot be recorded and replayed.
 
         Raises:
             ToolError: A replay refuses the use.
@@ -91,7 +95,7 @@ _installed = [_REAL]
 
 
 def current() -> Edges:
-    """Return the edges in force."""
+    """Return the installed edges."""
     return _installed[-1]
 
 
@@ -106,7 +110,7 @@ def installed(edges: Edges) -> Iterator[None]:
 
 
 def now() -> datetime:
-    """Return the present time, with the time zone UTC."""
+    """Return the current time, with the time zone UTC."""
     return current().now()
 
 
@@ -129,10 +133,10 @@ def program_edge(run: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Corout
         if not edges.uses_cassette or _inside.get():
             return await run(*args, **kwargs)
         if not isinstance(stdin, bytes):
-            edges.unrecorded("a language server or an MCP server")
+            edges.before_unrecordable("a language server or an MCP server")
             return await run(*args, **kwargs)
         if kwargs.get("stop") is not None:
-            edges.unrecorded("a background command")
+            edges.before_unrecordable("a background command")
             return await run(*args, **kwargs)
 
         async def inner(on_chunk: Callable[[bytes], Any] | None) -> T:

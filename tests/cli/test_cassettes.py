@@ -115,11 +115,13 @@ def make_recorder(kept: list[CassetteEvent], root: Path) -> Recorder:
 def test_a_key_is_hidden_in_every_part_of_a_cassette(tmp_path: Path) -> None:
     kept: list[CassetteEvent] = []
     recorder = make_recorder(kept, tmp_path)
-    recorder.heard(b'{"method":"x","params":{"hunter2-canary-key":["a hunter2-canary-key b"]}}')
-    recorder.said(b'{"result":"hunter2-canary-key"}')
+    recorder.on_message_received(
+        b'{"method":"x","params":{"hunter2-canary-key":["a hunter2-canary-key b"]}}'
+    )
+    recorder.on_message_sent(b'{"result":"hunter2-canary-key"}')
     recorder.value("folder", lambda: "hunter2-canary-key")
     (tmp_path / "new.txt").write_bytes(b"hunter2-canary-key")
-    recorder.heard(b'{"method":"y"}')
+    recorder.on_message_received(b'{"method":"y"}')
     assert "canary" not in str(kept)
     assert [one.kind for one in kept] == ["in", "out", "value", "disk", "in"]
     assert recorder.n_hidden == 5
@@ -130,11 +132,11 @@ def test_a_change_of_a_file_by_others_is_recorded_and_indwells_own_is_not(tmp_pa
     path = tmp_path / "a.txt"
     path.write_bytes(b"one")
     recorder = make_recorder(kept, tmp_path)
-    recorder.writes(path, b"two!")
+    recorder.before_file_write(path, b"two!")
     path.write_bytes(b"two!")
-    recorder.heard(b'{"method":"x"}')
+    recorder.on_message_received(b'{"method":"x"}')
     path.write_bytes(b"three")
-    recorder.heard(b'{"method":"x"}')
+    recorder.on_message_received(b'{"method":"x"}')
     disks = [(one.name, one.body) for one in kept if one.kind == "disk"]
     assert disks == [("«home»/a.txt", "three")]
 
@@ -300,9 +302,9 @@ def test_a_replay_starts_no_program_and_writes_only_in_its_folders(tmp_path: Pat
     for more in ({"stop": asyncio.Event()}, {"stdin": object()}):
         with edges.installed(player), pytest.raises(ToolError, match="starts no program"):
             asyncio.run(run("sh", **more))
-    player.writes(tmp_path / "a", b"")
+    player.before_file_write(tmp_path / "a", b"")
     with pytest.raises(ToolError, match="only in its own temporary folders"):
-        player.writes(tmp_path / ".." / "a", b"")
+        player.before_file_write(tmp_path / ".." / "a", b"")
     assert started == []
 
 

@@ -74,7 +74,7 @@ def write_atomic(
             raise EditRefused(f"{quoted(path)} exists already; read_file it before changing it")
         if expected is not None and target.old is None:
             raise EditRefused(f"{quoted(path)} does not exist any more; nothing was written")
-        edges.current().writes(target.place.path, data)
+        edges.current().before_file_write(target.place.path, data)
         _replace(
             target,
             lambda descriptor: write_all(descriptor, data),

@@ -112,7 +112,7 @@ def read_regular(descriptor: int, path: Path, limit_b: int) -> bytes:
             "search it with grep, or take a part of it with bash (head, tail, sed -n)"
         )
     data = b"".join(pieces)
-    edges.current().read(path, data)
+    edges.current().on_file_read(path, data)
     return data
 
 

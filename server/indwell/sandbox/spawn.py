@@ -179,7 +179,7 @@ async def spawn_server(
         asyncio.CancelledError: The call was cancelled; everything that the program started has
             ended.
     """
-    edges.current().unrecorded("a language server or an MCP server")
+    edges.current().before_unrecordable("a language server or an MCP server")
     run = functools.partial(
         run_program,
         timeout_s=None,

@@ -262,11 +262,11 @@ class Player(Edges):
             else:
                 return
 
-    def said(self, body: bytes) -> None:
+    def on_message_sent(self, body: bytes) -> None:
         """Compare a message to the editor."""
         self._output(CassetteEvent("out", body=each_text(plain(body), self.places.fold)))
 
-    def unrecorded(self, what: str) -> None:
+    def before_unrecordable(self, what: str) -> None:
         """Report and refuse what the cassette did not use; a cassette of others may ask for it.
 
         Raises:
@@ -275,7 +275,7 @@ class Player(Edges):
         self._fail(f"the server uses {what}, which it did not use in the cassette")
         raise ToolError("a replay starts no program and opens no page")
 
-    def writes(self, path: Path, data: bytes) -> None:
+    def before_file_write(self, path: Path, data: bytes) -> None:
         """Refuse to write a file outside the folders of the replay.
 
         Raises:
@@ -323,7 +323,7 @@ class Player(Edges):
 
     def _send(self, body: bytes, *, droppable: bool = False) -> None:
         del droppable
-        self.said(body)
+        self.on_message_sent(body)
 
     async def _drive(self, routing: Routing, loop: ReplayLoop) -> None:
         before: list[CassetteEvent] = []

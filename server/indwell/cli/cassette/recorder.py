@@ -164,19 +164,19 @@ class Recorder(Edges):
             raise
         self._event("closed", n=number)
 
-    def read(self, path: Path, data: bytes) -> None:
+    def on_file_read(self, path: Path, data: bytes) -> None:
         """Keep the first content of a file of the workspace."""
         with self._lock:
             found = self._files.used(path, data)
             if found is not None:
                 self._event("file", name=str(found[0]), body=packed(found[1]))
 
-    def writes(self, path: Path, data: bytes) -> None:
+    def before_file_write(self, path: Path, data: bytes) -> None:
         """Do not take Indwell's own write for a change by others."""
         with self._lock:
             self._files.own(path, data)
 
-    def heard(self, body: bytes) -> None:
+    def on_message_received(self, body: bytes) -> None:
         """Keep a message of the editor."""
         if self._threads is None:
             self._threads = CountingExecutor()
@@ -188,11 +188,11 @@ class Recorder(Edges):
             self._look()
         self._event("in", body=message)
 
-    def said(self, body: bytes) -> None:
+    def on_message_sent(self, body: bytes) -> None:
         """Keep a message to the editor."""
         self._event("out", body=plain(body))
 
-    def unrecorded(self, what: str) -> None:
+    def before_unrecordable(self, what: str) -> None:
         """Keep what cannot be replayed."""
         if what not in self.unrecordable:
             self.unrecordable[what] = None

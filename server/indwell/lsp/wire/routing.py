@@ -138,7 +138,7 @@ class Routing:
 
     def _handle(self, body: bytes) -> bool:
         """Handle one message; return whether it started a task."""
-        edges.current().heard(body)
+        edges.current().on_message_received(body)
         message = base_protocol.opened(body)
         match verdict(self._phase, message):
             case Leave(code=code):

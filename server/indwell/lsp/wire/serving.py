@@ -219,7 +219,7 @@ class Outgoing:
         """Send or queue a body; drop a ``droppable`` body while much is queued."""
         if self._lost:
             return
-        edges.current().said(body)
+        edges.current().on_message_sent(body)
         if droppable and self._waiting_b > DROP_AT_B:
             self.dropped += 1
             return

@@ -133,7 +133,7 @@ class WebPages:
         verify = self._verify
         if verify is None:  # Certificates are loaded once, which takes up to a tenth of a second.
             verify = await asyncio.to_thread(certificates)
-        edges.current().unrecorded("a page of the web")
+        edges.current().before_unrecordable("a page of the web")
         async with httpx2.AsyncClient(
             verify=verify,
             trust_env=False,
