@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Literal, Protocol, TypeAlias
 import msgspec
 
 from indwell.compatibility import StoredForm
-from indwell.errors import NewerVersion, SettingsError, ToolError, reason
+from indwell.errors import NewerVersion, SettingsError, ToolError, UserError, reason
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import read_own, write_private
 from indwell.files.spelling import quoted
+from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, origin_of
+from indwell.settings.paths import read_user_file, user_file
 from indwell.settings.values import convert
 
 FILE_NAME = "keys.json"
@@ -297,3 +300,20 @@ def _key(value: object) -> Secret | None:
     except SettingsError:
         return None
     return key
+
+
+_SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
+# A shorter value is a flag, and hiding a flag would damage other text.
+_SHORTEST_SECRET = 6
+
+
+def known_secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
+    """Return secrets of the user: of variables, the settings file, and the file of keys."""
+    found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
+    for path in (user_file(), store.path):
+        try:
+            text = read_user_file(path) or ""
+        except (SettingsError, UserError):
+            continue
+        found += re.findall(r"(?m)^\s*\"?(?:api_)?key\"?\s*[=:]\s*[\"']([^\"']+)[\"']", text)
+    return tuple(value.strip() for value in found if len(value.strip()) >= _SHORTEST_SECRET)

@@ -28,7 +28,6 @@ from indwell.cli.cassette.file_format import (
 from indwell.cli.cassette.player import replay
 from indwell.cli.cassette.recorder import Recorder, started_now
 from indwell.cli.cassette.staging import load_server
-from indwell.cli.doctor.report import known_secrets
 from indwell.cli.serve.command import serve_opened
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.telling import tell, told
@@ -43,6 +42,7 @@ from indwell.secrets import Hider, is_secret, secrets_of
 from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
+from indwell.settings.keys import known_secrets
 from indwell.settings.paths import read_user_file, state_folder, user_file
 
 _RULES_B = 1 << 20

@@ -32,7 +32,6 @@ from indwell.cli.doctor.report import (
     Private,
     bundle,
     editor_lines,
-    known_secrets,
     last_records,
     private_of,
     redacted,
@@ -60,7 +59,7 @@ from indwell.sessions.ids import RANDOM_B, new_id
 from indwell.sessions.storage.writer import MemoryLog
 from indwell.settings.credentials import OPENAI_URL
 from indwell.settings.endpoints import in_force, is_editors, split_name
-from indwell.settings.keys import FILE_NAME, KeyStore, Ring
+from indwell.settings.keys import FILE_NAME, KeyStore, Ring, known_secrets
 from indwell.settings.load import lacking
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file

@@ -36,9 +36,9 @@ from indwell.sessions import log_lines
 from indwell.sessions.records import SessionStarted, TurnEndRecord
 from indwell.sessions.storage.retention import logs
 from indwell.settings.credentials import told_address
-from indwell.settings.keys import KeyStore
+from indwell.settings.keys import KeyStore, known_secrets
 from indwell.settings.model import Settings
-from indwell.settings.paths import read_user_file, state_folder, user_file
+from indwell.settings.paths import state_folder
 
 RECORDS = 20  # the limit of records of the server's log
 RECORD_LINES = 40  # the limit of lines for one record
@@ -58,9 +58,6 @@ _KEY_LIKE = lazy_pattern(  # A key may follow an underscore, as in `secret_sk-â€
 )
 _BEARER = lazy_pattern(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}")
 _MAIL = lazy_pattern(r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-_SECRET_NAMES = lazy_pattern(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
-# A shorter value is a flag, and redacting a flag would damage other text.
-_SHORTEST_SECRET = 6
 
 
 class Private(msgspec.Struct, frozen=True):
@@ -128,18 +125,6 @@ def private_of(environment: Mapping[str, str], store: KeyStore) -> Private:
         ),
         names=(user, home.name, machine_name, machine_name.partition(".")[0]),
     )
-
-
-def known_secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str, ...]:
-    """Return secrets that a finding could show: variables, settings, and stored keys."""
-    found = [value for name, value in environment.items() if _SECRET_NAMES.search(name)]
-    for path in (user_file(), store.path):
-        try:
-            text = read_user_file(path) or ""
-        except (SettingsError, UserError):
-            continue
-        found += re.findall(r"(?m)^\s*\"?(?:api_)?key\"?\s*[=:]\s*[\"']([^\"']+)[\"']", text)
-    return tuple(value.strip() for value in found if len(value.strip()) >= _SHORTEST_SECRET)
 
 
 class Diagnosis(NamedTuple):
