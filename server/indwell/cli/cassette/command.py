@@ -7,7 +7,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,8 @@ from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError, ToolError, UserError
 from indwell.files.private import append_own, read_own, write_private
 from indwell.lsp.server import roots_of
-from indwell.lsp.wire.stdio import OpenLine, claim_stdio, open_line
+from indwell.lsp.wire.handshake import ClientIdentity
+from indwell.lsp.wire.stdio import claim_stdio, open_line
 from indwell.sandbox.confine.landlock import keep_writes_in
 from indwell.sandbox.environment import own_environment
 from indwell.secrets import Hider, is_secret, secrets_of
@@ -68,14 +69,19 @@ def record(options: RecordOptions) -> int:
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror}); name a new file") from error
     load_server()
+    exchange: list[bytes] = []
+
+    def keep_exchange(request: bytes, answer: bytes) -> None:
+        exchange[:] = request, answer
+
     try:
-        opened = open_line(claim_stdio())
+        opened = open_line(claim_stdio(), on_initialize=keep_exchange)
     except KeyboardInterrupt:
         return 130
     if isinstance(opened, int):
         return opened
     environment = own_environment()
-    recorder = _recorder(opened, options, environment, path)
+    recorder = _recorder(opened.opened, exchange, options, environment, path)
     tell(
         f"indwell: recording to {path}; the file will contain your code and prompts",
         file=sys.stderr,
@@ -104,10 +110,13 @@ def _tell(path: Path, recorder: Recorder) -> None:
 
 
 def _recorder(
-    opened: OpenLine, options: RecordOptions, environment: Mapping[str, str], path: Path
+    identity: ClientIdentity,
+    exchange: Sequence[bytes],
+    options: RecordOptions,
+    environment: Mapping[str, str],
+    path: Path,
 ) -> Recorder:
     """Create the recorder, and write the first line of the cassette."""
-    identity = opened.opened
     roots = tuple(root.resolve() for root in roots_of(identity) or (Path.cwd(),))
     state = state_folder(environment)
     folders = {"home": str(Path.home())}
@@ -149,8 +158,8 @@ def _recorder(
         allowed=_text_of(lambda: _rules(state, roots[0]), clean),
         options={"scripted": options.scripted, "editor_trust": options.editor_trust},
         opening=(
-            each_text(plain(opened.exchange[0]), clean),
-            each_text(plain(opened.exchange[1]), clean),
+            each_text(plain(exchange[0]), clean),
+            each_text(plain(exchange[1]), clean),
         ),
     )
     append_own(path, line_of(start))

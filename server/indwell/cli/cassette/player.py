@@ -293,10 +293,11 @@ class Player(Edges):
         self._loop = loop = _replay_loop()
         request, answer = self._start.opening
         opening = Opening(Framer())
-        opening.receive(framed(bytes_of(each_text(request, self.places.unfold))))
+        sent = opening.receive(framed(bytes_of(each_text(request, self.places.unfold))))
         if opening.opened is None:
             return "the server refuses `initialize`"
-        answered = each_text(plain(opening.exchange[1]), self.places.fold)
+        (reply,) = Framer().feed(sent)
+        answered = each_text(plain(reply), self.places.fold)
         if opening_of(answered) != opening_of(answer):
             return "the answer to `initialize` differs in its capabilities"
         composition = Composition(

@@ -105,21 +105,26 @@ class Opening:
         framer: The connection's framer, which the open connection uses afterwards.
         admits: Returns whether an ``initializationOptions.token`` is correct. No token is needed if
             only the editor can reach the connection.
+        on_initialize: Called with the bodies of each ``initialize`` and its answer.
 
     Attributes:
         opened: The editor's description, after ``initialize``.
         rest: Bodies that arrived after ``initialize``.
         leave: The exit code, if the connection has ended.
-        exchange: The bodies of ``initialize`` and of its answer, once it was answered.
     """
 
-    def __init__(self, framer: Framer, admits: Callable[[str], bool] = lambda _token: True) -> None:
+    def __init__(
+        self,
+        framer: Framer,
+        admits: Callable[[str], bool] = lambda _token: True,
+        on_initialize: Callable[[bytes, bytes], object] = lambda _body, _reply: None,
+    ) -> None:
         self._framer = framer
         self._admits = admits
+        self._on_initialize = on_initialize
         self.opened: ClientIdentity | None = None
         self.rest: list[bytes] = []
         self.leave: int | None = None
-        self.exchange: tuple[bytes, bytes] = (b"", b"")
 
     def receive(self, data: bytes) -> bytes:
         """Process received bytes; return the framed bytes to send back."""
@@ -148,7 +153,7 @@ class Opening:
             case Take():
                 assert isinstance(message, RpcRequest)
                 reply = self._initialize(message)
-                self.exchange = (body, reply)
+                self._on_initialize(body, reply)
                 return reply
 
     def _initialize(self, request: RpcRequest) -> bytes:

@@ -38,7 +38,6 @@ class OpenLine(NamedTuple):
     opened: ClientIdentity
     framer: Framer
     rest: list[bytes]
-    exchange: tuple[bytes, bytes] = (b"", b"")
 
 
 def claim_stdio() -> StdioTransport:
@@ -72,6 +71,7 @@ def open_line(
     admits: Callable[[str], bool] = lambda _token: True,
     timeout_s: float | None = None,
     max_body: int = MAX_BODY_B,
+    on_initialize: Callable[[bytes, bytes], object] = lambda _body, _reply: None,
 ) -> OpenLine | int:
     """Wait for ``initialize`` and answer it; return the exit code if the connection ends first.
 
@@ -80,9 +80,10 @@ def open_line(
         admits: Returns whether a token is the connection's token.
         timeout_s: The editor's time limit in seconds, or None for no limit.
         max_body: The limit of bytes for a message before the connection is open.
+        on_initialize: Called with the bodies of each ``initialize`` and its answer.
     """
     framer = Framer(max_body)
-    opening = Opening(framer, admits)
+    opening = Opening(framer, admits, on_initialize)
     until = None if timeout_s is None else time.monotonic() + timeout_s
     while opening.opened is None and opening.leave is None:
         if until is not None:
@@ -103,7 +104,7 @@ def open_line(
         assert opening.leave is not None
         return opening.leave
     framer.max_body = MAX_BODY_B
-    return OpenLine(line, opening.opened, framer, opening.rest, opening.exchange)
+    return OpenLine(line, opening.opened, framer, opening.rest)
 
 
 if sys.platform == "win32":
