@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from indwell.context.compaction.digesting.line_choice import PAIR, LineChooser, ReducibleText
+from indwell.context.compaction.digesting.line_store import CHARACTERS_A_TOKEN
 from indwell.context.compaction.digesting.lines import line_key, names_in, number_lead, text_of
 from indwell.context.compaction.digesting.transcript_index import Uses
 from indwell.context.file_work import call_of
@@ -20,7 +21,6 @@ from indwell.messages import Block, Message, ToolUse
 from indwell.replay.loss import words_of
 
 _LINE_BREAK = 1.0
-_CHARACTERS = 3.3  # the approximate characters per token
 
 Items: TypeAlias = frozenset[tuple[str, str]]
 """Names and lines, each with its kind: ``("name", ...)`` or ``("line", ...)``."""
@@ -90,7 +90,7 @@ class _OracleChoice:
             for number, items in enumerate(_lines(piece.text)):
                 needed = later.after(items, n_calls)
                 if needed or number in piece.kept:
-                    tokens = len(texts[number]) / _CHARACTERS + 1
+                    tokens = len(texts[number]) / CHARACTERS_A_TOKEN + 1
                     self._lines[at, number] = _Needed(needed, tokens)
 
     def fill(self, room: float) -> None:

@@ -25,7 +25,7 @@ from indwell.context.compaction.digesting.lines import (
 )
 
 LONGEST_END = 400_000  # the number of characters that are examined at each end of a long text
-_CHARACTERS = 3.3  # the approximate characters per token, exact enough to compare lines
+CHARACTERS_A_TOKEN = 3.3  # approximate, but exact enough to compare lines
 _LEAST_STORED = 40  # shorter texts are stored apart, because their lines need more room
 _MOST_SHORT = 512  # the limit of short texts that are stored; they need 0.3 MB
 _SMALLEST = (("B", 0xFF), ("H", 0xFFFF))  # small types of arrays, with their largest numbers
@@ -202,7 +202,7 @@ class TextLines(bytes):
             if length:
                 number = at if at < n_head else at + gap
                 own, key = tuple(names[start : after[3]]), low | high << _LOW_BITS
-                yield DigestedLine(number, own, key, length / _CHARACTERS + 1)
+                yield DigestedLine(number, own, key, length / CHARACTERS_A_TOKEN + 1)
 
     def keys(self) -> Iterator[int]:
         """Return the key of each line; a line that is too short to compare has the key 0."""
@@ -224,7 +224,9 @@ class TextLines(bytes):
         names = array(form.names)
         size = names.itemsize
         names.frombytes(self[begin + size * start : begin + size * stop])
-        return DigestedLine(number, tuple(names), low | high << _LOW_BITS, length / _CHARACTERS + 1)
+        return DigestedLine(
+            number, tuple(names), low | high << _LOW_BITS, length / CHARACTERS_A_TOKEN + 1
+        )
 
     def _names_from(self) -> tuple[_Form, int]:
         """Return the form, and the number of bytes before the names."""
