@@ -72,7 +72,7 @@ def test_the_prompt_of_fix_this_has_the_expected_text() -> None:
     assert task_words("fix", place="a.py, line 3") == snapshot(
         "Fix this: a.py, line 3.\n"
         "Find out what is wrong there (problems that the editor reports are attached; run or read "
-        "its tests where there are some), mend the cause, and check the result."
+        "its tests where there are some), fix the cause, and check the result."
     )
 
 
