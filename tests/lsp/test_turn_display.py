@@ -90,11 +90,13 @@ async def afterwards(
         ticket.finished = end
     again: list[WaitingPrompt] = []
 
-    async def anew(one: Ticket, _on_end: object) -> None:
+    async def again_in_new_session(one: Ticket, _on_end: object) -> None:
         screen.shown.append("(a new session)")
         again.append(one.waiting)
 
-    await display.afterwards(ticket, line, lambda one, _on_end: again.append(one.waiting), anew)
+    await display.afterwards(
+        ticket, line, lambda one, _on_end: again.append(one.waiting), again_in_new_session
+    )
     return again
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from indwell.files.spelling import slashed
-from indwell.policy.call_facts import NO_FILE, CallFacts, is_granted, may_stand, rule_of
+from indwell.policy.call_facts import NO_FILE, CallFacts, covers_later_calls, is_granted, rule_of
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.file_rules import Bound, bound_files, named_files
 from indwell.policy.rules import ANY_HOST, NOTHING_MORE, Widening
@@ -45,7 +45,7 @@ def test_a_permission_covers_only_its_extra_access() -> None:
 
 
 @pytest.mark.parametrize(
-    ("widening", "stands"),
+    ("widening", "is_lasting"),
     [
         (NOTHING_MORE, True),
         (GITHUB, True),
@@ -57,11 +57,11 @@ def test_a_permission_covers_only_its_extra_access() -> None:
 )
 def test_pol_16_wider_access_requested_by_the_model_is_asked_each_time(
     widening: Widening,
-    stands: bool,  # noqa: FBT001 - a column of the table
+    is_lasting: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    assert may_stand(RUN, widening) is stands
+    assert covers_later_calls(RUN, widening) is is_lasting
     wanted = msgspec.structs.replace(RUN, wants=GITHUB)
-    assert not may_stand(wanted, widening)
+    assert not covers_later_calls(wanted, widening)
     granted = frozenset([rule_of(wanted, widening=widening)])
     assert not is_granted(wanted, granted, widening, confined=True)
 
@@ -136,7 +136,7 @@ def test_files_known_only_at_run_time_make_the_list_incomplete(words: tuple[str,
 
 def test_no_answer_is_kept_if_a_file_of_the_command_is_unknown() -> None:
     gone = msgspec.structs.replace(RUN, scripts=(("ship.sh", NO_FILE),))
-    assert not may_stand(gone, NOTHING_MORE)
+    assert not covers_later_calls(gone, NOTHING_MORE)
 
 
 def test_files_named_by_a_command_are_resolved_relative_to_the_workspace() -> None:

@@ -85,11 +85,11 @@ def test_a_log_that_another_process_writes_is_refused_and_can_be_read(tmp_path) 
 def test_an_open_log_can_be_removed_and_replaced_by_a_new_log(tmp_path) -> None:
     log = AppendLog(tmp_path / "log.jsonl")
     log.append(b"line\n")
-    assert log.stands
+    assert log.is_in_place
     assert remove_own(tmp_path / "log.jsonl")
-    assert not log.stands
+    assert not log.is_in_place
     log.write_again()
-    assert log.stands
+    assert log.is_in_place
     log.close()
     assert (tmp_path / "log.jsonl").read_bytes() == b"line\n"
 

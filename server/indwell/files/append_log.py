@@ -121,7 +121,7 @@ class AppendLog:
         return os.read(self._file, 1) == b"\n"
 
     @property
-    def stands(self) -> bool:
+    def is_in_place(self) -> bool:
         """Return whether the log's path still leads to the open file; takes a few microseconds.
 
         Raises:

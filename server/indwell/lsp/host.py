@@ -193,5 +193,7 @@ class Host:
         """After a turn, offer what the user can do about a failure, or about held prompts."""
         service = self.service
         self.chores.begin(
-            self.turn_display.afterwards(ticket, self.turns, service.again, service.anew)
+            self.turn_display.afterwards(
+                ticket, self.turns, service.again, service.again_in_new_session
+            )
         )

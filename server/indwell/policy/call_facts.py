@@ -229,7 +229,7 @@ def rule_of(asked: CallFacts, *, confined: bool = False, widening: Widening = NO
     return f"{asked.tool}: {', '.join(quote(path) for path in sorted(set(asked.paths)))}"
 
 
-def may_stand(asked: CallFacts, widening: Widening) -> bool:
+def covers_later_calls(asked: CallFacts, widening: Widening) -> bool:
     """Return whether an approval of this call can also cover later calls.
 
     An approval covers only one call if the call may reach every host, secrets, protected files or
@@ -249,7 +249,7 @@ def is_granted(
 
     An approval given without a sandbox also applies in a sandbox, but not the reverse.
     """
-    if not may_stand(asked, widening):
+    if not covers_later_calls(asked, widening):
         return ""
     ways = (False, True) if confined else (False,)
     rules = (rule_of(asked, confined=one, widening=widening) for one in ways)

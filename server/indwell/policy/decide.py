@@ -20,8 +20,8 @@ from indwell.policy.call_facts import (
     Decision,
     Deny,
     Policy,
+    covers_later_calls,
     is_granted,
-    may_stand,
     rule_of,
 )
 from indwell.policy.commands.dangerous import why_dangerous
@@ -289,12 +289,12 @@ def decide_command(asked: CallFacts, policy: Policy) -> Decision:
             keeps_git=not (verdict.reads_only or verdict.by_user or _runs_git(verdict)),
         )
         return Allow(by=verdict.rule, widening=widening)
-    stands = may_stand(asked, widening) and not _is_asked_each_time(verdict)
+    is_lasting = covers_later_calls(asked, widening) and not _is_asked_each_time(verdict)
     confined = policy.writes_confined
-    granted = is_granted(asked, policy.granted, widening, confined=confined) if stands else ""
+    granted = is_granted(asked, policy.granted, widening, confined=confined) if is_lasting else ""
     if granted:
         return Allow(by=f"{BY_ANSWER}{granted}", widening=widening)
-    rule = rule_of(asked, confined=confined, widening=widening) if stands else ""
+    rule = rule_of(asked, confined=confined, widening=widening) if is_lasting else ""
     by = verdict.rule if verdict.decision == "ask" else "more than the sandbox"
     reason = verdict.reason or f"it is to run {widening.words}"
     return Ask(reason, rule, by=by, widening=widening, risky=_risky(verdict))

@@ -368,7 +368,7 @@ class Service:
         waiting = WaitingPrompt(self._next_id(), old.prompt, old.target, old.mode, home)
         self.turns.submit(waiting, on_end, first=True)
 
-    async def anew(self, ticket: Ticket, on_end: OnEnd) -> None:
+    async def again_in_new_session(self, ticket: Ticket, on_end: OnEnd) -> None:
         """Send the same prompt in a new session that continues the outgrown session's task."""
         await self.sessions.leave()
         old = ticket.waiting

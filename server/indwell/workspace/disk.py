@@ -235,15 +235,15 @@ class DiskWorkspace:
             place = write_atomic(
                 path, data, self.roots, expected=held, resolved=True, private=self._private
             )
-        stands = text if self._holds(place, data) else self._text_now(place)
-        after = text if stands is None else stands
+        found = text if self._holds(place, data) else self._text_now(place)
+        after = text if found is None else found
         return AppliedChange(
             path=place,
             before=None if base is None else base.text,
             after=after,
             stamp=TextStamp(digest(after)),
-            verified=stands == text,
-            note="" if stands == text else "the file was changed again right after the edit",
+            verified=found == text,
+            note="" if found == text else "the file was changed again right after the edit",
         )
 
     def _cells(self, path: Path, text: str, raw: str) -> tuple[str, str]:

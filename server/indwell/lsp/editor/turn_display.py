@@ -58,13 +58,13 @@ class AnswerDocument:
 
 
 AGAIN = "Try again"
-ANEW = "Go on in a new session"
+IN_NEW_SESSION = "Go on in a new session"
 GO_ON = "Go on with the next"
 NOT_NOW = "Not now"
 ANSWER_LIMIT = 2_000  # the limit of characters for an answer in a message
 
 Retry = Callable[[Ticket, OnEnd], None]
-Anew = Callable[[Ticket, OnEnd], Awaitable[None]]
+RetryInNewSession = Callable[[Ticket, OnEnd], Awaitable[None]]
 
 
 class TurnDisplay:
@@ -131,14 +131,16 @@ class TurnDisplay:
             words = f"Indwell: queued behind the running turn ({number} waiting)"
             self._client.show(types.MessageType.Info, words)
 
-    async def afterwards(self, ticket: Ticket, turns: Turns, again: Retry, anew: Anew) -> None:
+    async def afterwards(
+        self, ticket: Ticket, turns: Turns, again: Retry, again_in_new_session: RetryInNewSession
+    ) -> None:
         """Ask the user what to do after a failed turn, or with the prompts queued behind it.
 
         Args:
             ticket: The ticket of the turn.
             turns: The turns and their queue.
             again: Sends the same prompt in the same session.
-            anew: Sends the prompt in a new session that continues the task.
+            again_in_new_session: Sends the prompt in a new session that continues the task.
         """
         if self._is_rich:
             return
@@ -167,15 +169,15 @@ class TurnDisplay:
             self._client.show(types.MessageType.Info, words)
             return
         reason = finished.message if finished is not None else str(ticket.error)
-        offers = ((may_retry, AGAIN), (may_leave, ANEW), (n_held, GO_ON), (True, NOT_NOW))
+        offers = ((may_retry, AGAIN), (may_leave, IN_NEW_SESSION), (n_held, GO_ON), (True, NOT_NOW))
         titles = tuple(title for is_offered, title in offers if is_offered)
         timeout_s = self._settings().answer_timeout_s
         why = short_line(reason, REASON_LIMIT)
         chosen = await self._client.choose(f"Indwell: {why}{behind}", titles, timeout_s)
         if chosen == AGAIN and may_retry:
             again(ticket, ticket.on_end)
-        elif chosen == ANEW and may_leave:
-            await anew(ticket, ticket.on_end)
+        elif chosen == IN_NEW_SESSION and may_leave:
+            await again_in_new_session(ticket, ticket.on_end)
         elif chosen == GO_ON:
             turns.change(line.released)
 

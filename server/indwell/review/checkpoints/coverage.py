@@ -320,11 +320,11 @@ class Coverage:
         lost = [*seen.lost, *(str(one.path) for one in made if one.is_lost)]
         made = [one for one in made if not one.is_lost]
         is_much = len(made) > MOST_PENDING
-        stands, may_come, unsaved = self._sorted(made, noted)
-        if stands:
+        now, later, unsaved = self._sorted(made, noted)
+        if now:
             is_settled = accepted or is_much
-            await self._ledger.made_all(actor, tool_use_id, stands, accepted=is_settled)
-        for change in may_come:
+            await self._ledger.made_all(actor, tool_use_id, now, accepted=is_settled)
+        for change in later:
             await self._when_loaded(actor, tool_use_id, change)
             self._ledger.sync(change.path, noted.buffers.get(change.path, change.before))
         if unsaved:
@@ -335,27 +335,27 @@ class Coverage:
             self._tell(tell, NOT_WHOLE, "whole")
         if is_much and not accepted:
             tell(MANY.format(n=len(made)))
-        return [change.path for change in (*stands, *may_come)]
+        return [change.path for change in (*now, *later)]
 
     def _sorted(
         self, made: Sequence[LedgerEntry], noted: Noted
     ) -> tuple[list[CommandChange], list[CommandChange], list[str]]:
         """Divide changes into those to record now and those to record when a buffer is reloaded."""
-        stands: list[CommandChange] = []
-        may_come: list[CommandChange] = []
+        now: list[CommandChange] = []
+        later: list[CommandChange] = []
         unsaved: list[str] = []
         for one in made:
             change = _as_shown(one, noted.buffers.get(one.path))
             shown = noted.buffers.get(one.path, change.after)
             if shown == change.after or change.opaque is not None:
-                stands.append(change)
+                now.append(change)
             elif shown == change.before:  # The editor still shows the old text.
-                (stands if change.after is None else may_come).append(change)
+                (now if change.after is None else later).append(change)
             else:
                 unsaved.append(str(one.path))
                 if change.after is not None and not self._ledger.hunks(one.path):
-                    may_come.append(change)
-        return stands, may_come, unsaved
+                    later.append(change)
+        return now, later, unsaved
 
     async def _when_loaded(self, actor: Actor, tool_use_id: str, change: CommandChange) -> None:
         """Credit a change to the agent as soon as the editor shows it."""

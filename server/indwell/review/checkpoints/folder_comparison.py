@@ -173,9 +173,9 @@ class Lookout:
             n_compared += len(listing.names)
             kept[at] = here = KeptStates(listing)
             front = f"{at}/" if at else ""
-            stood = {} if last is None else last.listing.by_name()
+            earlier = {} if last is None else last.listing.by_name()
             for name, facts in listing.by_name().items():
-                if last is not None and stood.get(name) == facts and _is_certain(last, name):
+                if last is not None and earlier.get(name) == facts and _is_certain(last, name):
                     here.digests[name] = last.digests[name]
                 elif not is_link(facts):
                     is_old = _is_old(facts, at_ns)
@@ -234,9 +234,9 @@ class Lookout:
         for at, new in digests.items():
             last = self._kept.get(at) or KeptStates(_NOTHING)
             self._kept[at] = here = KeptStates(now.folders[at])
-            stood = last.listing.by_name()
+            earlier = last.listing.by_name()
             for name, facts in here.listing.by_name().items():
-                if stood.get(name) == facts and _is_certain(last, name):
+                if earlier.get(name) == facts and _is_certain(last, name):
                     here.digests[name] = last.digests[name]
                 elif new.get(name) is not None and _is_old(facts, at_ns):
                     here.digests[name] = new[name]
@@ -299,10 +299,10 @@ class Lookout:
                 if found != facts or (digest is not None and name in kept.doubtful):
                     yield _Candidate(front + name, facts, digest, found)
         for at, listing in now.folders.items():
-            stood = old.folders.get(at, _NOTHING)
-            if stood == listing:
+            earlier = old.folders.get(at, _NOTHING)
+            if earlier == listing:
                 continue
-            front, names = f"{at}/" if at else "", frozenset(stood.names)
+            front, names = f"{at}/" if at else "", frozenset(earlier.names)
             for name, facts in listing.by_name().items():
                 if name not in names and (old.is_whole or facts[3] >= look.at_ns):
                     yield _Candidate(front + name, None, None, facts)

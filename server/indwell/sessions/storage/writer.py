@@ -195,7 +195,7 @@ class LogWriter:
 
         If the log were not written again, the records would disappear with the process.
         """
-        if not self._log.stands:
+        if not self._log.is_in_place:
             self._log.write_again()
             _log.warning(
                 "session log: the file was removed while it was open; it was written again"

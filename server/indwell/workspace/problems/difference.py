@@ -335,15 +335,15 @@ def _paired(
         by_line[one.line].append(one)
     rest: list[tuple[int, bool, Problem]] = []
     for old in olds:
-        line, stands = edits.moved(old.line)
+        line, is_kept = edits.moved(old.line)
         if by_line.get(line):
             pairs.append((old, by_line[line].pop()))
         else:
-            rest.append((line, stands, old))
+            rest.append((line, is_kept, old))
     left = sorted((one for some in by_line.values() for one in some), key=_rank)
-    for line, stands, old in rest:
+    for line, is_kept, old in rest:
         nearest = min(
-            (one for one in left if _may_be(line, one.line, edits, stands=stands)),
+            (one for one in left if _may_be(line, one.line, edits, is_kept=is_kept)),
             key=lambda one: abs(one.line - line),
             default=None,
         )
@@ -353,11 +353,11 @@ def _paired(
     return pairs
 
 
-def _may_be(line: int, now: int, edits: LineMap, *, stands: bool) -> bool:
+def _may_be(line: int, now: int, edits: LineMap, *, is_kept: bool) -> bool:
     """Return whether a problem that was moved to ``line`` may be the problem on line ``now``."""
     if not edits.is_known:
         return True
-    return abs(now - line) <= NEAR if stands else edits.is_new(now)
+    return abs(now - line) <= NEAR if is_kept else edits.is_new(now)
 
 
 def _key(problem: Problem) -> _Key:

@@ -35,7 +35,7 @@ from indwell.agent.permission.decision import (
 )
 from indwell.context.untrusted_text import short_line
 from indwell.policy.approvals import Reply, Said, question_for
-from indwell.policy.call_facts import Allow, Ask, Decision, Deny, may_stand, rule_of
+from indwell.policy.call_facts import Allow, Ask, Decision, Deny, covers_later_calls, rule_of
 from indwell.policy.decide import decide, judged
 from indwell.policy.rules import NOTHING_MORE, Widening
 from indwell.sessions.records import Decided
@@ -248,7 +248,7 @@ class HookRequest:
                 name = self.found.name
                 words = f"{name} is skipped in this session, because it was not allowed to run"
                 self.emit(Notice(self.turn, "info", words))
-            if not yes or may_stand(evaluated.asked, ask.widening):
+            if not yes or covers_later_calls(evaluated.asked, ask.widening):
                 answers[rule if yes else command] = yes
         else:
             self.record(evaluated, "session" if yes else "no")

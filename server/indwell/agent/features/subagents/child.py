@@ -144,13 +144,13 @@ def _tools(
     definition: Definition | None,
 ) -> ToolTable:
     """Return the sub-agent's tools: ``own``, and the allowed tools of the parent."""
-    anew: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
+    own_by_name: Mapping[str, Tool[Any]] = {tool.spec.name: tool for tool in own}
     wanted = None if definition is None else definition.tools
     fixed = {spec.name for spec in registry.fixed}
 
     def given(tools: Iterable[Tool[Any]]) -> tuple[Tool[Any], ...]:
         return tuple(
-            anew.get(name, tool)
+            own_by_name.get(name, tool)
             for tool in tools
             if (name := tool.spec.name) not in LEFT_OUT and (wanted is None or name in wanted)
         )
