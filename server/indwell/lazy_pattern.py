@@ -25,7 +25,7 @@ else:
     class lazy_pattern:  # noqa: N801 - called like ``re.compile``
         """A pattern that stores each method after its first use, so that later calls are fast."""
 
-        def __init__(self, source, flags=0) -> None:  # noqa: ANN001 - the types stand above
+        def __init__(self, source, flags=0) -> None:  # noqa: ANN001 - the types are above
             self._source = source, flags
 
         def __getattr__(self, name):  # noqa: ANN001, ANN204 - as above

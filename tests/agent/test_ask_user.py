@@ -219,8 +219,8 @@ async def test_stopping_a_turn_withdraws_its_question(tmp_path) -> None:
         ("x" * 1_001, (), "longer than the 1,000"),
         (QUESTION, "abcdefg", "7 options are more than the 6"),
         (QUESTION, ("x" * 101, "y"), "longer than the 100 of a button"),
-        (QUESTION, ("a", "a"), "stands twice"),
-        (QUESTION, ("a", " "), "empty or stands twice"),
+        (QUESTION, ("a", "a"), "appears twice"),
+        (QUESTION, ("a", " "), "empty or appears twice"),
     ],
 )
 async def test_an_invalid_question_is_not_asked(tmp_path, question, options, why) -> None:

@@ -54,7 +54,7 @@ def loading(*ids: str):
 
 
 WHOLE = '<skill name="fix-it" from="user">\nSlowly.\n</skill>'
-POINTER = "The skill 'fix-it' is loaded: its text stands above, unchanged; follow it."
+POINTER = "The skill 'fix-it' is loaded: its text is above, unchanged; follow it."
 
 
 async def test_loading_an_unchanged_skill_again_returns_a_pointer(tmp_path) -> None:

@@ -145,7 +145,7 @@ def test_a_legal_request_passes_the_check(messages: tuple[Message, ...]) -> None
         (request(user(use())), "the user cannot send ToolUse"),
         (request(user("go"), assistant(result("a")), user("on")), "the assistant cannot send"),
         (request(system=(" ",)), "an empty system block"),
-        (request(tools=(READ, READ)), "a tool stands twice"),
+        (request(tools=(READ, READ)), "a tool appears twice"),
     ],
 )
 def test_an_illegal_request_fails_the_check_with_its_position(

@@ -98,9 +98,9 @@ async def test_a_failed_edit_of_a_large_file_points_to_the_longest_matching_line
 ) -> None:
     room = Room(tmp_path, BODY + b"  if value is None:\n      return\n")
     at = N_LINES + 1
-    with pytest.raises(ToolError, match="'a'; its longest line stands at line") as told:
+    with pytest.raises(ToolError, match="'a'; its longest line is at line") as told:
         await room.edit(("if value is None:\nreturn", "x"))
-    assert f"stands at line {at}:\n" in str(told.value)
+    assert f"is at line {at}:\n" in str(told.value)
     assert str(told.value).endswith(f"\n{at}\t  if value is None:\n{at + 1}\t      return")
     with pytest.raises(ToolError, match="nor does its longest line; find the place with grep"):
         await room.edit(("no such thing", "x"))

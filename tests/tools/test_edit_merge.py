@@ -105,7 +105,7 @@ async def test_edt_05_a_conflict_shows_only_the_changes_of_the_same_lines(
     workspace.files[PATH] = theirs
     assert await refusal(agent, "line 12\n", "twelve\n") == (
         f"'a' {CHANGED}, in lines that this edit changes too; nothing was edited. Repeat the edit "
-        "on what stands there now\n"
+        "on the current text\n"
         "lines 13 to 14 now:\n13\tline 12, mine\n14\tand more\nthe edit wanted there:\ntwelve"
     )
     assert workspace.files[PATH] == theirs
@@ -158,7 +158,7 @@ async def test_an_edit_that_matches_only_unread_text_is_refused_with_a_diff(
 ) -> None:
     workspace.files[PATH] = TEXT.replace("line 12", "formatted")
     said = await refusal(agent, "formatted", "twelve")
-    assert "The edit fits what stands there now; repeat it if it is still right." in said
+    assert "The edit fits the current text; repeat it if it is still right." in said
     assert "-line 12\n+formatted\n" in said
     await edit(agent, "formatted", "twelve")
     assert workspace.files[PATH] == TEXT.replace("line 12", "twelve")
@@ -170,7 +170,7 @@ async def test_an_edit_that_does_not_fit_is_refused_with_the_changes(
     workspace.files[PATH] = TEXT.replace("line 12", "formatted")
     said = await refusal(agent, "no such text", "x")
     assert said.startswith(
-        f"'a' {CHANGED}; nothing was edited. In what stands there now, old text does not appear"
+        f"'a' {CHANGED}; nothing was edited. In the current text, old text does not appear"
     )
 
 
@@ -180,7 +180,7 @@ async def test_a_text_read_too_long_ago_must_be_read_again(
     agent.context.seen.record(ROOT / "big", digest("x"), "x" * KEPT_CHARS)
     workspace.files[PATH] = "new\n" + TEXT
     assert await refusal(agent, "line 12", "twelve") == (
-        f"'a' {CHANGED}; read_file it again and repeat the edit on what stands there now"
+        f"'a' {CHANGED}; read_file it again and repeat the edit on the current text"
     )
 
 

@@ -126,7 +126,7 @@ def check_legal(request: Request) -> None:
     for block in request.system:
         assert block.text.strip(), "an empty system block"
     names = [tool.name for tool in request.tools]
-    assert len(set(names)) == len(names), f"a tool stands twice in {names}"
+    assert len(set(names)) == len(names), f"a tool appears twice in {names}"
     expected: list[str] = []
     for index, message in enumerate(request.messages):
         where = f"message {index}"

@@ -57,7 +57,7 @@ CACHES: Mapping[str, CacheRules] = {
 """The rules of each provider; the figures of ``docs/benchmarks.md`` were made with ``plain``."""
 
 
-_SYSTEM = -1  # This index stands before all messages, at the end of the system prompt.
+_SYSTEM = -1  # This index is before all messages, at the end of the system prompt.
 
 
 class Served(msgspec.Struct, frozen=True):

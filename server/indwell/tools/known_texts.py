@@ -87,7 +87,7 @@ class KnownTexts:
             raise ToolError(
                 f"{snapshot.path.name!r} has changed since it was read (by the user, a "
                 "sub-agent, a formatter or a command); read_file it again and repeat the edit on "
-                "what stands there now"
+                "the current text"
             )
 
     def _keep(self, path: Path, digest: str, text: str | None, unshown: tuple[range, ...]) -> None:

@@ -312,7 +312,7 @@ def checked_question(arguments: QuestionArguments, call_id: str, session: str) -
         )
     options = tuple(short_line(one, 2 * OPTION_CHARACTERS) for one in arguments.options)
     if any(map(is_blank, options)) or len(set(options)) < len(options):
-        raise ToolError("an option is empty or stands twice; give each other words")
+        raise ToolError("an option is empty or appears twice; give each option different words")
     return UserQuestion(call_id, text, options, session)
 
 

@@ -346,7 +346,7 @@ class FileCreation:
         if made.text:
             raise EditRefused(
                 f"{path.name!r} is not empty although it is new: the editor or somebody else has "
-                "filled it; read_file it, and edit what stands there"
+                "filled it; read_file it, and edit its current text"
             )
         return made
 

@@ -247,7 +247,7 @@ def _bytes(large: Large, before: str, after: str) -> bytes:
         if new:
             raise ToolError(
                 f"new brings in {new[0]!r}, and that the file is in {encoding} is a guess; use "
-                "characters that stand there, or ASCII, or declare the encoding"
+                "characters that the file already has, or ASCII, or declare the encoding"
             )
     try:
         return large.encoded(after)
@@ -277,7 +277,7 @@ def _nearest(large: Large, old: str) -> str:
     (first,) = large.line_numbers([window.start])
     lines = [cut_line(line) for line in _BREAK.split(shown(there).rstrip("\r\n"))]
     numbered = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, first))
-    return f"; its longest line stands at line {', '.join(map(str, numbers))}:\n{numbered}"
+    return f"; its longest line is at line {', '.join(map(str, numbers))}:\n{numbered}"
 
 
 class Spot(msgspec.Struct, frozen=True):

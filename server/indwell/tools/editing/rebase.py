@@ -109,10 +109,10 @@ def _unread(
     try:
         replaced(now, edits, path, exactly=True)
     except ToolError as error:
-        words += f"In what stands there now, {error}\n"
+        words += f"In the current text, {error}\n"
         words += "What was changed since:" if is_whole else "read_file it. The difference begins:"
     else:
-        words += "The edit fits what stands there now; repeat it if it is still right. "
+        words += "The edit fits the current text; repeat it if it is still right. "
         words += "What was changed:" if is_whole else "read_file it first. The difference begins:"
     return Collision(now if is_whole else known, f"{words}\n{diff}".rstrip("\n"))
 
@@ -120,7 +120,7 @@ def _unread(
 def _collision(base: str, conflicts: Sequence[Conflict], path: str) -> Collision:
     """Show the conflicting lines, and record only these lines as known."""
     head = f"{quoted(path)} {CHANGED}, in lines that this edit changes too; nothing was edited. "
-    words = [f"{head}Repeat the edit on what stands there now"]
+    words = [f"{head}Repeat the edit on the current text"]
     pieces, at = [], 0
     for conflict in conflicts[:MAX_CONFLICTS]:
         place, is_whole = _place(conflict)

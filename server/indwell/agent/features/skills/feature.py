@@ -315,7 +315,7 @@ def not_again(
     blocks = (*(block for one in messages for block in one.blocks), *results)
     if not any(isinstance(one, Text | ToolResult) and one.text == text for one in blocks):
         return outcome
-    pointer = f"The skill {name!r} is loaded: its text stands above, unchanged; follow it."
+    pointer = f"The skill {name!r} is loaded: its text is above, unchanged; follow it."
     return Outcome(pointer, figure=outcome.figure)
 
 

@@ -8,7 +8,7 @@
 ;;; Commentary:
 
 ;; Each pending change is shown in its buffer: the new lines are highlighted, and
-;; the old lines stand above them.  Accept and reject work on the change at point,
+;; the old lines are above them.  Accept and reject work on the change at point,
 ;; on the changes of the region, on a file, or on all.
 
 ;;; Code:
