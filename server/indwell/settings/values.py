@@ -130,9 +130,7 @@ def check(
 def current_name(
     name: str, source: str, known: Iterable[Deprecation] = DEPRECATIONS
 ) -> tuple[str, str]:
-    """Return the current name of a setting, and a warning about a deprecated name.
-
-    The name is empty if the setting was removed.
+    """Return a setting's current name, empty if it was removed, and a warning about an old name.
 
     Raises:
         SettingsError: The old name of a setting of ``STRICT`` was removed.
