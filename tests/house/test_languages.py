@@ -185,7 +185,7 @@ def test_a_message_is_translated_as_far_as_its_sentences_are_known(english, germ
     ],
 )
 def test_a_chinese_sentence_has_its_own_order(english, chinese) -> None:
-    assert words_for("zh").of(english) == chinese
+    assert translation_for("zh").of(english) == chinese
 
 
 def test_the_terminals_markup_stays_around_a_translated_sentence() -> None:
