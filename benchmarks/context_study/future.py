@@ -33,14 +33,15 @@ class Later:
         self._last: dict[tuple[str, str], int] = {}
         replies = (one for one in messages if one.role == "assistant")
         for number, reply in enumerate(replies):
-            self._last |= dict.fromkeys(_needs(reply), number)
+            self._last |= dict.fromkeys(needs_of(reply), number)
 
     def after(self, items: Items, n_calls: int) -> Items:
         """Return the items that a reply needs, after the first ``n_calls`` replies."""
         return frozenset(one for one in items if self._last.get(one, -1) >= n_calls)
 
 
-def _needs(reply: Message) -> Iterator[tuple[str, str]]:
+def needs_of(reply: Message) -> Iterator[tuple[str, str]]:
+    """Yield the names that a reply writes, and the lines that its edits quote."""
     for block in reply.blocks:
         if isinstance(block, ToolUse):
             for line in (line for old in call_of(block).old for line in old.splitlines()):

@@ -69,7 +69,7 @@ def main() -> None:
     roots = [float(one) for one in given.roots.split(",") if one]
     table: dict[str, object] = {}
     for agent in given.agents.split(","):
-        taken = [one for one in sessions(agent) if fold(one.id) in folds and _is_long(one)]
+        taken = [one for one in sessions(agent) if fold(one.id) in folds and is_long(one)]
         for window in windows if taken else ():
             label = f"{agent} {window // 1_000}k"
             table[label] = {"sessions": len(taken), **dict(_rows(taken, window, roots))}
@@ -77,7 +77,8 @@ def main() -> None:
             given.out.write_text(json.dumps(table, indent=1))
 
 
-def _is_long(session: Recorded) -> bool:
+def is_long(session: Recorded) -> bool:
+    """Return whether the session can fill a window."""
     blocks = (block for part in session.messages for block in part.blocks)
     return sum(block.meta.tokens for block in blocks) >= LEAST_TOKENS
 
