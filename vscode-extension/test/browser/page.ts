@@ -25,8 +25,10 @@ export interface Opening {
   readonly height?: number;
   /** Device pixels per CSS pixel. */
   readonly scale?: number;
-  /** It stays open when a test ends: for tests that run side by side. */
+  /** It stays open when a test ends: for tests that run side by side, or share it. */
   readonly stays?: boolean;
+  /** Its time can be put forward by `page.clock`; it passes by itself, too. */
+  readonly clock?: boolean;
   /** The language of the texts, as VS Code names it; English if it is not set. */
   readonly language?: string;
 }
@@ -112,6 +114,7 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
     kindsOf(code, language),
   );
   await page.addInitScript(fakeHost);
+  if (opening.clock === true) await page.clock.install();
   await page.goto(`${ORIGIN}/`);
   await applyTheme(page, opening.theme ?? "dark");
   let revision = 0;
