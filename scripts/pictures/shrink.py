@@ -15,8 +15,8 @@ from pathlib import Path
 
 from PIL import Image, ImageChops
 
-EXACT_COLOURS, MORE_COLOURS = 128, 128
-"""Areas keep their colours; the blends at the edges of letters share the others."""
+STILL_COLOURS, ANIMATION_COLOURS = 128, 40
+"""So many frequent colours stay exact; the blends at the edges of letters share as many others."""
 
 LONGEST_MS, SHORTEST_MS = 1_500, 90  # A busy machine draws late; a viewer need not wait.
 LAST_MS = 2_500
@@ -28,7 +28,7 @@ def stills(folder: Path, out: Path, kind: str) -> None:
     for path in sorted(folder.glob("*.png")):
         with Image.open(path) as opened:
             picture = opened.convert("RGB")
-        few = picture.quantize(palette=_palette([picture]), dither=Image.Dither.NONE)
+        few = picture.quantize(palette=_palette([picture], STILL_COLOURS), dither=Image.Dither.NONE)
         target = out / f"{path.stem}.{kind}"
         if kind == "webp":
             few.convert("RGB").save(target, lossless=True, quality=100, method=6)
@@ -49,7 +49,7 @@ def animation(folder: Path, out: Path) -> None:
             shown[-1] = (shown[-1][0], picture)
             continue
         shown.append((at, picture))
-    palette = _palette([picture for _, picture in shown])
+    palette = _palette([picture for _, picture in shown], ANIMATION_COLOURS)
     times = [min(LONGEST_MS, after[0] - before[0]) for before, after in pairwise(shown)]
     frames = [one.quantize(palette=palette, dither=Image.Dither.NONE) for _, one in shown]
     frames[0].save(
@@ -62,19 +62,19 @@ def animation(folder: Path, out: Path) -> None:
     )
 
 
-def _palette(pictures: list[Image.Image]) -> Image.Image:
+def _palette(pictures: list[Image.Image], n_exact: int) -> Image.Image:
     """Return a picture whose palette fits these; of many pictures it looks at every ninth."""
     counts: Counter[tuple[int, int, int]] = Counter()
     for picture in pictures[::9] + pictures[-1:]:
         for count, colour in picture.getcolors(1 << 24):
             counts[colour] += count
     colours = [colour for colour, _ in counts.most_common()]
-    exact, others = colours[:EXACT_COLOURS], colours[EXACT_COLOURS:]
+    exact, others = colours[:n_exact], colours[n_exact:]
     values = [part for colour in exact for part in colour]
     if others:
         line = Image.new("RGB", (len(others), 1))
         line.putdata(others)
-        values += line.quantize(MORE_COLOURS).getpalette()[: 3 * MORE_COLOURS]
+        values += line.quantize(n_exact).getpalette()[: 3 * n_exact]
     made = Image.new("P", (1, 1))
     made.putpalette(values)
     return made
