@@ -1,8 +1,10 @@
-"""Say what keeps packages of the extension from the marketplaces; exits with 1 if something does.
+"""Say what keeps packages from a marketplace or the package index; exits with 1 if something does.
 
-    python scripts/ready_to_publish.py FILE.vsix …
+    python scripts/ready_to_publish.py FILE …
 
-The rules are those of VS Code's marketplace and of Open VSX, as far as a package shows them.
+For a package of the extension (.vsix), the rules are those of VS Code's marketplace and of Open
+VSX, as far as a package shows them. For a wheel, the page that the index makes from the wheel must
+have addresses, and links that work there.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from email import message_from_bytes
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -27,6 +30,9 @@ PNG_WIDTH = slice(16, 20)
 
 def problems(package: Path) -> Iterator[str]:
     """Give one sentence for each reason not to publish the package."""
+    if package.suffix == ".whl":
+        yield from _of_wheel(package)
+        return
     with ZipFile(package) as archive:
         names = set(archive.namelist())
         manifest = json.loads(archive.read("extension/package.json"))
@@ -46,6 +52,20 @@ def problems(package: Path) -> Iterator[str]:
         if file not in names:
             yield f"the package has no {file.removeprefix('extension/')}"
     yield from _of_pictures(page)
+
+
+def _of_wheel(package: Path) -> Iterator[str]:
+    with ZipFile(package) as archive:
+        names = archive.namelist()
+        page = next(one for one in names if one.endswith(".dist-info/METADATA"))
+        facts = message_from_bytes(archive.read(page))
+    if not facts.get_all("Project-URL"):
+        yield "pyproject.toml has no `[project.urls]`: the index shows no address of the source"
+    links = re.findall(r"\]\(([^)\s]+)\)", str(facts.get_payload()))
+    if lost := [one for one in links if not re.match(r"https://|#", one)]:
+        yield f"{len(lost)} links of the README lead nowhere on the index, such as {lost[0]}"
+    if not any(re.search(r"\.dist-info/licenses/LICEN[CS]E", one) for one in names):
+        yield "the wheel has no licence file"
 
 
 def _of_pictures(page: str) -> Iterator[str]:

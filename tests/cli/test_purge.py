@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -90,6 +91,24 @@ async def test_purge_lists_first_and_deletes_only_indwells_files(home) -> None:
     done = await run(home, "purge", "--settings", "--yes")
     assert (done.code, "settings: " in done.stdout) == (0, True)
     assert not (home.config / "indwell").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system makes these folders")
+async def test_purge_leaves_nothing_in_a_new_home_but_what_others_put_there(home) -> None:
+    environment = {
+        name: value
+        for name, value in home.environment().items()
+        if name != "INDWELL_STATE" and not name.startswith("XDG_")
+    }
+    await indwell("run", "hello", "--scripted", environment=environment, folder=home.workspace)
+    assert (home.folder / ".local" / "state" / "indwell").is_dir()
+    others = home.folder / ".config" / "other"
+    others.mkdir(parents=True)
+    (home.folder / ".config" / "indwell").mkdir()
+    (home.folder / ".config" / "indwell" / "config.toml").write_bytes(b"")
+    await indwell("purge", "--settings", "--yes", environment=environment, folder=home.workspace)
+    left = {one.relative_to(home.folder).as_posix() for one in home.folder.rglob("*")}
+    assert {one for one in left if not one.startswith("work")} == {".config", ".config/other"}
 
 
 async def test_purge_keeps_and_reports_an_open_session(home) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import json
 import re
 import shlex
 import sys
@@ -20,6 +21,7 @@ from indwell.cli.parser import make_parser
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts" / "site"))
 stage = importlib.import_module("stage")
+foreign_links = importlib.import_module("foreign_links")
 
 NAMES = sorted(
     one.relative_to(ROOT).as_posix() for one in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
@@ -180,3 +182,44 @@ def test_each_command_named_in_a_sentence_is_one_that_exists() -> None:
 def test_a_wrong_command_is_found(line: str, why: str) -> None:
     found = wrong_command(line)
     assert (why in found) if why else found == ""
+
+
+def answer(status: str, address: str, info: str = "") -> str:
+    found = {"filename": "faq.md", "lineno": 3, "status": status, "uri": address, "info": info}
+    return json.dumps({**found, "code": 0})
+
+
+def report_of(*lines: str) -> tuple[int, str]:
+    return foreign_links.report([*foreign_links.read(lines)])
+
+
+NO_NAME = "HTTPSConnectionPool(host='a.example'): Max retries exceeded (NameResolutionError)"
+
+
+def test_a_machine_without_a_network_is_told_so_and_no_link_is_called_dead() -> None:
+    lines = [answer("broken", f"https://{host}.example/x", NO_NAME) for host in "aab"]
+    code, said = report_of(*lines, answer("local", "other.md"))
+    assert code == 2
+    assert said.startswith("none of the 2 hosts answered, so no foreign link was checked.")
+
+
+def test_only_an_address_that_its_host_does_not_know_is_dead() -> None:
+    alive = answer("working", "https://c.example")
+    code, said = report_of(
+        alive,
+        answer("broken", "https://b.example/x", "403 Client Error: Forbidden"),
+        answer("timeout", "https://a.example/1", NO_NAME),
+        answer("broken", "https://a.example/2", NO_NAME),
+    )
+    assert code == 0
+    assert said.splitlines() == [
+        "1 of 4 foreign links answer",
+        "not for programs; look at these in a browser:",
+        "  https://b.example/x (faq.md, line 3): 403 Client Error: Forbidden",
+        "no answer, although other hosts answered; try again later:",
+        f"  a.example, 2 links: {NO_NAME}",
+    ]
+    for info in ("404 Client Error: Not Found", "Anchor 'x' not found"):
+        code, said = report_of(alive, answer("broken", "https://b.example/x", info))
+        assert code == 1
+        assert f"dead; change or remove:\n  https://b.example/x (faq.md, line 3): {info}" in said

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import tree_sitter_ruby
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 install_check = importlib.import_module("install_check")
 shell_files = importlib.import_module("shell_files")
+ready_to_publish = importlib.import_module("ready_to_publish")
 shipped_parts = importlib.import_module("shipped_parts")
 
 LINES = {
@@ -109,6 +111,26 @@ def test_the_release_uploads_nothing_and_builds_twice() -> None:
     assert "cmp " in text
     for word in ("twine", "publish-vscode\n", "gh release", "git push", "curl", "TOKEN"):
         assert word not in text
+
+
+def test_a_wheel_is_ready_for_the_index_once_its_page_has_addresses_and_working_links(
+    tmp_path,
+) -> None:
+    wheel = tmp_path / "x-1-py3-none-any.whl"
+    folder = "x-1.dist-info"
+
+    def problems(head: str, page: str, licence: str) -> list[str]:
+        with ZipFile(wheel, "w") as archive:
+            archive.writestr(f"{folder}/METADATA", f"Name: x\n{head}\n{page}")
+            archive.writestr(f"{folder}/licenses/{licence}", "")
+        return [*ready_to_publish.problems(wheel)]
+
+    url = "Project-URL: Source, https://example.org/x\n"
+    assert problems(url, "[a](https://example.org) [b](#b)", "LICENSE") == []
+    urls, links, licence = problems("", "[a](docs/a.md) ![b](b.png)", "README")
+    assert "[project.urls]" in urls
+    assert links == "2 links of the README lead nowhere on the index, such as docs/a.md"
+    assert licence == "the wheel has no licence file"
 
 
 def test_the_notice_of_the_frozen_server_has_python_and_each_licence_text_once(tmp_path) -> None:

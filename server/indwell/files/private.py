@@ -210,6 +210,22 @@ def remove_own_tree(path: Path) -> bool:
     return True
 
 
+def remove_empty_folders(path: Path, below: Path) -> None:
+    """Remove each folder above ``path`` that is empty, up to ``below``, which stays.
+
+    The first folder that has an entry, or that the system does not remove, ends the way up.
+    """
+    for folder in path.parents:
+        if folder == below or not folder.is_relative_to(below):
+            return
+        try:
+            calls.rmdir(folder)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return
+
+
 def _open_folders(path: Path) -> None:
     """Restore the user's permissions on each folder of a tree, without following links."""
     _open(path)

@@ -15,7 +15,7 @@ from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.cli.terminal.telling import tell
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
-from indwell.files.private import remove_own, remove_own_tree, size_b
+from indwell.files.private import remove_empty_folders, remove_own, remove_own_tree, size_b
 from indwell.service.stored_keys import key_store
 from indwell.sessions.storage.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
@@ -159,7 +159,15 @@ def _delete(items: Sequence[PurgeItem], store: KeyStore) -> tuple[str, ...]:
                 remove_own_tree(store.path.parent)
     except (UserError, OSError) as error:
         failed.append(f"{store.path} stays ({error})")
+    _remove_parents((*_paths(), user_file(), store.path))
     return tuple(failed)
+
+
+def _remove_parents(paths: Sequence[Path]) -> None:
+    """Remove the empty folders above: Indwell creates a missing ``~/.local/state``."""
+    if not os.environ.get("INDWELL_STATE", "").strip():
+        for path in paths:
+            remove_empty_folders(path, Path.home())
 
 
 def _delete_one(item: PurgeItem, store: KeyStore) -> None:
