@@ -21,6 +21,7 @@ from indwell.lsp.wire import handshake, sync
 from indwell.lsp.wire.base_protocol import METHOD_NOT_FOUND, REQUEST_FAILED, RequestError
 from indwell.lsp.workspace.documents import Documents
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
+from indwell.translation import ENGLISH
 from indwell.workspace.base import Workspace
 from indwell.workspace.disk import DiskWorkspace
 from support.fake_editor import applying
@@ -149,6 +150,8 @@ class NearEditor:
 
 class _Line:
     """Replaces the server's side of the connection."""
+
+    translation = ENGLISH
 
     def __init__(self, editor: NearEditor) -> None:
         self._editor = editor
