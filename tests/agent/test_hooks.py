@@ -19,8 +19,7 @@ from indwell.messages import Request, Text
 from indwell.sessions.audit_trail import Act, acts
 from indwell.sessions.storage.store import SessionStore
 from indwell.settings.model import Mode
-from indwell.settings.table_types import Hook, HookEvent
-from indwell.settings.values import hooks_of
+from indwell.settings.table_types import Hook, HookEvent, hooks_of
 from support.bubblewrap import needs_bubblewrap
 from support.checked_project import READ, Project, a_project
 from support.doc_examples import examples

@@ -11,9 +11,10 @@ from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError
 from indwell.files.system.access import why_foreign
-from indwell.service.user_settings import read_settings
+from indwell.service.user_settings import FOREIGN, read_settings
 from indwell.settings.model import Settings
 from indwell.settings.paths import user_file
+from indwell.settings.tighten import ASK_ALL, STRICTEST
 from indwell.wiring.project_files import user_folders
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="modes are those of Unix")
@@ -69,7 +70,9 @@ def test_a_linked_settings_file_is_judged_by_the_link_target(tmp_path: Path) -> 
         read_settings({})
 
 
-def test_a_projects_settings_that_others_can_write_are_ignored_and_reported(tmp_path: Path) -> None:
+def test_a_projects_settings_that_others_can_write_stay_stricter_and_are_reported(
+    tmp_path: Path,
+) -> None:
     root = tmp_path / "work"
     path = put(root / ".indwell" / "config.toml", 'mode = "plan"\n')
     trust = FolderTrust({"INDWELL_TRUSTED": str(root)})
@@ -77,10 +80,32 @@ def test_a_projects_settings_that_others_can_write_are_ignored_and_reported(tmp_
     assert read_settings(environment, roots=(root,), trust=trust).settings.mode == "plan"
     path.chmod(0o666)
     found = read_settings(environment, roots=(root,), trust=trust)
-    assert found.settings.mode == "review"
-    assert found.notices == (
-        f".indwell/config.toml is ignored: others can write '{path}'; run `chmod go-w {path}`",
+    assert found.settings.mode == "plan"
+    (notice,) = found.notices
+    assert notice == FOREIGN.format(
+        ".indwell/config.toml", f"others can write '{path}'; run `chmod go-w {path}`"
     )
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "large"])
+def test_a_projects_settings_that_cannot_be_read_make_indwell_ask_about_everything(
+    kind: str, tmp_path: Path
+) -> None:
+    root = tmp_path / "work"
+    path = put(root / ".indwell" / "config.toml", "#" * (1 << 20) + "#")
+    if kind != "large":
+        path.unlink()
+    if kind == "link":
+        path.symlink_to(put(tmp_path / "elsewhere.toml", ""))
+    if kind == "folder":
+        path.mkdir()
+    environment = {"INDWELL_TRUSTED": str(root)}
+    found = read_settings(environment, roots=(root,))
+    assert (found.settings.mode, found.settings.rules_ask) == ("ask", ASK_ALL)
+    assert found.notices[0].startswith(".indwell/config.toml cannot be read: ")
+    assert found.notices[1] == STRICTEST.format(".indwell/config.toml")
+    (path.rmdir if kind == "folder" else path.unlink)()
+    assert read_settings(environment, roots=(root,)).notices == ()
 
 
 def test_skills_that_others_can_write_are_not_used(tmp_path: Path, home: Path) -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from indwell.errors import SettingsError
 from indwell.settings.load import WORKSPACE_FILE, load
-from indwell.settings.table_types import Hook
-from indwell.settings.values import MOST_HOOKS, project_hooks
+from indwell.settings.table_types import MOST_HOOKS, Hook, project_hooks
+from indwell.settings.tighten import ASK_ALL, STRICTEST
 
 GOOD = '[[hooks]]\nevent = "before_tool"\ncommand = "x"\ntools = ["bash"]\ntimeout_s = 5\n'
 HOOK = Hook("before_tool", "x", tools=("bash",), timeout_s=5)
@@ -60,7 +60,8 @@ def test_hooks_of_a_workspace_are_not_settings_of_the_user() -> None:
 def test_a_fault_in_a_workspaces_hooks_is_reported() -> None:
     loaded = load({}, workspace_file='mode = "plan"\n[[hooks]]\nevent = "turn_end"\n')
     assert loaded.settings.mode == "plan"
-    (notice,) = loaded.notices
+    notice, asks = loaded.notices
+    assert (loaded.settings.rules_ask, asks) == (ASK_ALL, STRICTEST.format(WORKSPACE_FILE))
     assert notice.startswith(f"{WORKSPACE_FILE}: [[hooks]] number 1: object missing")
     assert notice.endswith("none of its hooks runs until you correct that")
 

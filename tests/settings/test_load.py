@@ -8,9 +8,13 @@ import pytest
 
 from indwell.context.compaction.presets import DEFAULT
 from indwell.errors import SettingsError
+from indwell.policy.call_facts import Ask, CallFacts, Policy
+from indwell.policy.decide import decide
+from indwell.policy.rules import PatternRules
 from indwell.settings.credentials import SECRETS, Secret
-from indwell.settings.load import Loaded, lacking, load, state_folder
+from indwell.settings.load import WORKSPACE_FILE, Loaded, lacking, load, state_folder
 from indwell.settings.model import Settings
+from indwell.settings.tighten import ASK_ALL, STRICTEST, strictest
 from indwell.settings.values import preset_of
 
 
@@ -96,13 +100,15 @@ def test_pol_15_a_workspace_adds_rules_that_ask_or_deny_and_none_that_allow() ->
     deny = ["git push *", "read: !.env"]
     """
     loaded = load({}, '[rules]\nallow = ["make *"]\ndeny = ["rm *"]', workspace_file=table)
-    assert (loaded.settings.rules_allow, loaded.settings.rules_ask) == (("make *",), ("npm *",))
-    # One of the two entries is not a pattern, so both are ignored.
-    assert loaded.settings.rules_deny == ("rm *",)
+    assert loaded.settings.rules_allow == ("make *",)
+    # One of the entries is not a pattern, and may have forbidden something.
+    assert loaded.settings.rules_ask == ("npm *", *ASK_ALL)
+    assert loaded.settings.rules_deny == ("rm *", "git push *")
     assert [one.split(" ")[0] for one in loaded.notices] == [
         "mode",
         "'rules_allow'",
         ".indwell/config.toml:",
+        ".indwell/config.toml",
     ]
 
 
@@ -157,32 +163,70 @@ def test_notices_about_every_settings_source_are_collected() -> None:
     [
         (
             "mode = ",
-            (
-                ".indwell/config.toml line 1: invalid value; correct it and try again; "
-                "until then this workspace's settings are ignored"
-            ),
+            ".indwell/config.toml line 1: invalid value; correct it and try again",
         ),
         (
             "a = " + "[" * 20_000,
-            (
-                ".indwell/config.toml is nested too deep; correct it and try again; "
-                "until then this workspace's settings are ignored"
-            ),
+            ".indwell/config.toml is nested too deep; correct it and try again",
         ),
         (
             "#" * 70_000,
-            ".indwell/config.toml is ignored: it is longer than any settings need to be",
+            ".indwell/config.toml is longer than any settings need to be; make it shorter",
         ),
         (
             f"{'.'.join(['a'] * 32_000)} = 1",  # an earlier version took twelve seconds
-            ".indwell/config.toml is ignored: it is longer than any settings need to be",
+            ".indwell/config.toml is longer than any settings need to be; make it shorter",
         ),
     ],
 )
-def test_a_broken_workspace_settings_file_is_ignored_with_a_notice(
+def test_a_broken_workspace_settings_file_makes_indwell_ask_about_everything(
     workspace: str, notice: str
 ) -> None:
-    assert load({}, workspace_file=workspace) == Loaded(Settings(), (notice,))
+    own = 'mode = "auto"\nredact_secrets = false\n[rules]\nask = ["npm *"]\nallow = ["make *"]'
+    loaded = load({}, own, workspace_file=workspace)
+    assert loaded == Loaded(
+        strictest(Settings(rules_ask=("npm *",), rules_allow=("make *",))),
+        (notice, STRICTEST.format(WORKSPACE_FILE)),
+    )
+    settings = loaded.settings
+    assert (settings.mode, settings.rules_ask) == ("ask", ("npm *", *ASK_ALL))
+    assert settings.redact_secrets
+    assert not settings.memory
+    assert not settings.check_edits
+    assert not settings.attach_selection
+    assert load({}, 'mode = "plan"', workspace_file=workspace).settings.mode == "plan"
+
+
+def test_no_call_runs_without_a_question_if_the_workspaces_file_is_broken() -> None:
+    settings = load({}, 'mode = "auto"', workspace_file="mode = ").settings
+    rules = PatternRules(("*", "edit: **", "read: **", "tool: *"), settings.rules_ask)
+    policy = Policy(mode=settings.mode, rules=rules, roots=("/w",))
+    calls = (
+        CallFacts("bash", "run", command="ls", cwd="/w"),
+        CallFacts("read_file", "read", paths=("a",), resolved=("/w/a",)),
+        CallFacts("edit_file", "edit", paths=("a",), resolved=("/w/a",)),
+        CallFacts("web_fetch", "external", address="https://example.org/"),
+    )
+    assert [type(decide(one, policy)) for one in calls] == [Ask] * len(calls)
+
+
+def test_the_readable_entries_of_a_newer_workspace_file_apply_and_the_rest_asks() -> None:
+    text = 'version = 2\nfresh = 1\ndeny = ["*.db"]\n[rules]\ndeny = ["git push *"]\n'
+    loaded = load({}, workspace_file=text)
+    assert (loaded.settings.rules_deny, loaded.settings.rules_ask) == (("git push *",), ASK_ALL)
+    assert (loaded.settings.deny, loaded.settings.mode) == ((*SECRETS, "*.db"), "ask")
+    newer, unknown, asks = loaded.notices
+    assert newer.startswith(".indwell/config.toml was written by a newer Indwell (version 2")
+    assert "update Indwell" in newer
+    assert unknown.startswith("unknown setting 'fresh'")
+    assert asks == STRICTEST.format(WORKSPACE_FILE)
+
+
+def test_the_entries_before_the_broken_line_of_a_workspace_file_apply() -> None:
+    text = 'mode = "plan"\n[rules]\ndeny = ["git push *"]\n<<<<<<< HEAD\nask = ["npm *"]\n'
+    settings = load({}, workspace_file=text).settings
+    assert (settings.mode, settings.rules_deny) == ("plan", ("git push *",))
+    assert settings.rules_ask == ASK_ALL
 
 
 @pytest.mark.parametrize("options", [[], "auto", 3, True])

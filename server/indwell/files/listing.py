@@ -49,6 +49,20 @@ def exists(path: Path) -> bool:
     return os.path.lexists(path)
 
 
+def is_missing(path: Path) -> bool:
+    """Return whether nothing is at ``path``; False if that cannot be known.
+
+    Unlike ``exists``, the function tells a missing file from a folder that the user may not enter.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
 def has_other_names(path: Path) -> bool:
     """Return whether a file has more than one hard link, without following a link."""
     return linked_mark(path) is not None

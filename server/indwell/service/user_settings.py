@@ -9,6 +9,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.append_log import make_private_folder
 from indwell.files.atomic import write_atomic
+from indwell.files.listing import is_missing
 from indwell.files.private import write_private
 from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
@@ -17,11 +18,13 @@ from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
 from indwell.service.stored_keys import extras_of, foreign_key_notice, is_foreign_key, key_store
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import in_force
-from indwell.settings.load import WORKSPACE_FILE, Loaded, load
+from indwell.settings.load import WORKSPACE_FILE, Loaded, load, unreadable_workspace
 from indwell.settings.paths import read_user_file, user_file
+from indwell.settings.tighten import STRICTEST
 
 MOST_UNTRUSTED_B = 16 << 10
 UNTRUSTED = f"{WORKSPACE_FILE} is ignored as long as its folder is not trusted"
+FOREIGN = "{} only makes your settings stricter, and none of its hooks runs: {}"
 
 
 def read_settings(
@@ -34,7 +37,8 @@ def read_settings(
     """Read all sources of settings; ``trust`` examines the folders.
 
     The settings file of an untrusted folder has no effect. A short file is parsed for a notice
-    about its ignored parts, which takes at most 15 ms.
+    about its ignored parts, which takes at most 15 ms. If the file of a trusted folder exists but
+    cannot be read, Indwell asks before each tool call.
 
     Raises:
         SettingsError: The user's own file cannot be used.
@@ -43,30 +47,37 @@ def read_settings(
     text = read_user_file(path)
     users = load(environment, text, str(path), None, None).settings
     workspace_text = None
+    unreadable = ""
     notices: tuple[str, ...] = ()
     if roots:
         trust = trust or FolderTrust(environment)
         trust.look(roots, users)
-        data = workspace_file(roots[0])
-        foreign = why_foreign(roots[0] / WORKSPACE_FILE) if data is not None else ""
-        if foreign:
-            notices = (f"{WORKSPACE_FILE} is ignored: {foreign}",)
-        elif data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
+        try:
+            data = _workspace_bytes(roots[0])
+        except ToolError as error:
+            data, unreadable = None, str(error) if trust.is_trusted(roots[0]) else ""
+        if data is not None and trust.obeys(roots[0], WORKSPACE_FILE, data):
             workspace_text = data.decode("utf-8", "replace")
+            foreign = why_foreign(roots[0] / WORKSPACE_FILE)
+            notices = (FOREIGN.format(WORKSPACE_FILE, foreign),) if foreign else ()
         elif data is not None:
             notices = (UNTRUSTED,)
             if len(data) <= MOST_UNTRUSTED_B:
                 would = load(environment, text, str(path), options, data.decode("utf-8", "replace"))
-                known = load(environment, text, str(path), options).notices
+                known = (
+                    *load(environment, text, str(path), options).notices,
+                    STRICTEST.format(WORKSPACE_FILE),
+                )
                 notices += tuple(one for one in would.notices if one not in known)
     loaded = load(environment, text, str(path), options, workspace_text)
-    loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
-    if not is_foreign_key(loaded.settings, environment):
-        return loaded
-    loaded = load(environment, text, str(path), options, workspace_text, takes_key=False)
-    loaded = Loaded(loaded.settings, (*loaded.notices, *notices))
-    notice = foreign_key_notice(loaded.settings, key_store())
-    return Loaded(loaded.settings, (*loaded.notices, *([notice] if notice else ())))
+    is_foreign = is_foreign_key(loaded.settings, environment)
+    if is_foreign:
+        loaded = load(environment, text, str(path), options, workspace_text, takes_key=False)
+        notice = foreign_key_notice(loaded.settings, key_store())
+        notices += (notice,) if notice else ()
+    if unreadable:
+        loaded = unreadable_workspace(loaded, unreadable)
+    return Loaded(loaded.settings, (*loaded.notices, *notices))
 
 
 def change_user_settings(changes: Mapping[str, object]) -> None:
@@ -103,12 +114,27 @@ def write_user_file(path: Path, text: str, before: str | None) -> None:
 
 def workspace_file(root: Path) -> bytes | None:
     """Return the settings file of a folder, trusted or not, or None if it cannot be read."""
-    from indwell.files.reading import read_bytes
-
     try:
-        return read_bytes(root / WORKSPACE_FILE, [root], 1 << 20)
+        return _workspace_bytes(root)
     except ToolError:
         return None
+
+
+def _workspace_bytes(root: Path) -> bytes | None:
+    """Return the settings file of a folder, trusted or not, or None if it does not exist.
+
+    Raises:
+        ToolError: The file exists, or may exist, but cannot be read.
+    """
+    from indwell.files.reading import read_bytes
+
+    path = root / WORKSPACE_FILE
+    try:
+        return read_bytes(path, [root], 1 << 20)
+    except ToolError:
+        if is_missing(path):
+            return None
+        raise
 
 
 def named_endpoints(environment: Mapping[str, str]) -> Mapping[str, Mapping[str, object]]:

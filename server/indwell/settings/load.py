@@ -7,24 +7,29 @@ overrides the defaults. Editor options and the workspace's file can only make th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from indwell.errors import SettingsError
+from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import OPENAI_URL, origin_of
 from indwell.settings.endpoints import in_force, with_variables
 from indwell.settings.model import Settings
-from indwell.settings.tighten import tighten
+from indwell.settings.table_types import project_hooks
+from indwell.settings.tighten import STRICTEST, strictest, tighten
 from indwell.settings.values import (
     SourceSettings,
     check,
     convert,
     parse_toml,
     preset_of,
-    project_hooks,
+    toml_table,
+    without_version,
 )
 
 VARIABLES: Mapping[str, str] = {
@@ -235,34 +240,69 @@ def _keep_key_at_home(
 
 
 def _with_workspace(loaded: Loaded, text: str) -> Loaded:
-    """Make the settings stricter by the workspace's file; an invalid file becomes a notice."""
-    try:
-        table = workspace_table(text)
-    except SettingsError as error:
-        return Loaded(loaded.settings, (*loaded.notices, str(error)))
-    _, problem = project_hooks(
-        table, WORKSPACE_FILE
-    )  # `wiring.project_files` reads these entries of a trusted file.
+    """Make the settings stricter by the workspace's file.
+
+    The readable entries of a broken or newer file apply. The rest may have been stricter, so
+    Indwell asks before each tool call.
+    """
+    table, problem = _readable_entries(text)
+    # `wiring.project_files` reads the hooks of a trusted file. A hook that does not run may have
+    # prevented a call.
+    _, hook_problem = project_hooks(table, WORKSPACE_FILE)
     rest = {name: value for name, value in table.items() if name != "hooks"}
-    loaded = Loaded(loaded.settings, (*loaded.notices, *([problem] if problem else ())))
-    return _tightened(loaded, rest, WORKSPACE_FILE, chooses=False)
+    problems = tuple(filter(None, (problem, hook_problem)))
+    tightened = tighten(loaded.settings, rest, WORKSPACE_FILE, chooses=False)
+    notices = (*loaded.notices, *problems, *tightened.notices)
+    if not problems:
+        return Loaded(tightened.settings, notices)
+    more = (STRICTEST.format(WORKSPACE_FILE),) if tightened.is_complete else ()
+    return Loaded(strictest(tightened.settings), notices + more)
+
+
+def unreadable_workspace(loaded: Loaded, why: str) -> Loaded:
+    """Return the strictest settings, because the workspace's file exists and cannot be read."""
+    notices = (f"{WORKSPACE_FILE} cannot be read: {why}", STRICTEST.format(WORKSPACE_FILE))
+    return Loaded(strictest(loaded.settings), (*loaded.notices, *notices))
 
 
 def workspace_table(text: str) -> Mapping[str, Any]:
     """Parse the workspace's file into a table.
 
     Raises:
-        SettingsError: The file is not TOML, or is too long.
+        SettingsError: The file is not TOML, is too long, or is for a newer Indwell.
     """
+    _check_length(text)
+    return parse_toml(text, WORKSPACE_FILE)
+
+
+def _readable_entries(text: str) -> tuple[Mapping[str, Any], str]:
+    """Return the entries of the workspace's file that can be read, and the problem of the rest.
+
+    Of a broken file, the entries before the first broken line can often be read.
+    """
+    table: dict[str, Any] = {}
+    try:
+        _check_length(text)
+        table = toml_table(text, WORKSPACE_FILE)
+        without_version(table, WORKSPACE_FILE)
+    except SettingsError as error:
+        if not table and (line := _LINE.search(str(error))) is not None:
+            before = text.split("\n")[: int(line[1]) - 1]
+            with suppress(SettingsError):  # The broken line may continue an earlier entry.
+                table = toml_table("\n".join(before), WORKSPACE_FILE)
+        table.pop("version", None)
+        return table, str(error)
+    return table, ""
+
+
+_LINE = lazy_pattern(rf"^{re.escape(WORKSPACE_FILE)} line (\d+): ")
+
+
+def _check_length(text: str) -> None:
     if len(text) > MAX_WORKSPACE_CHARACTERS or text.count(".") > MAX_WORKSPACE_DOTS:
         raise SettingsError(
-            f"{WORKSPACE_FILE} is ignored: it is longer than any settings need to be"
+            f"{WORKSPACE_FILE} is longer than any settings need to be; make it shorter"
         )
-    try:
-        return parse_toml(text, WORKSPACE_FILE)
-    except SettingsError as error:
-        words = f"{error}; until then this workspace's settings are ignored"
-        raise SettingsError(words) from error
 
 
 def _tightened(loaded: Loaded, table: object, source: str, *, chooses: bool) -> Loaded:

@@ -1,11 +1,14 @@
-"""Defines the values of settings that are tables: hooks, language servers and traces."""
+"""Defines and checks the values of settings that are tables: hooks, language servers, traces."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
+
+from indwell.errors import SettingsError
 
 HookEvent: TypeAlias = Literal[
     "prompt_submitted", "before_tool", "after_tool", "edit_applied", "turn_end", "compaction"
@@ -62,3 +65,42 @@ class TraceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     export: bool = False
     endpoint: Annotated[str, Meta(max_length=2_000, pattern=r"^(https?://[^\s@]+)?$")] = ""
     contents: bool = False
+
+
+MOST_HOOKS = 30  # One file has at most 30 hooks, because each may run at every tool call.
+
+
+def hooks_of(value: object) -> tuple[Hook, ...]:
+    """Check the value of ``hooks``.
+
+    Raises:
+        SettingsError: The value is not a list of hooks; the message names the table.
+    """
+    if not isinstance(value, list | tuple):
+        raise SettingsError("hooks are not valid, expected tables that begin with [[hooks]]")
+    if len(value) > MOST_HOOKS:
+        raise SettingsError(f"there are {len(value):,} hooks, and at most {MOST_HOOKS} are allowed")
+    return tuple(_hook(one, number) for number, one in enumerate(value, 1))
+
+
+def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ...], str]:
+    """Return the hooks of a trusted workspace's file, and their errors for the user.
+
+    Project hooks are not a setting, because only the hooks feature may use them. One invalid hook
+    makes all hooks invalid, because nobody knows which action the invalid hook should have
+    prevented.
+    """
+    try:
+        return hooks_of(table.get("hooks", ())), ""
+    except SettingsError as error:
+        return (), f"{source}: {error}; none of its hooks runs until you correct that"
+
+
+def _hook(value: object, number: int) -> Hook:
+    try:
+        return msgspec.convert(value, Hook)
+    except msgspec.ValidationError as error:
+        words = str(error).replace(" - at `$.", " for `")
+        if "Invalid enum value" in words and "event" in words:
+            words += f", expected one of {', '.join(map(repr, get_args(HookEvent)))}"
+        raise SettingsError(f"[[hooks]] number {number}: {words[:1].lower()}{words[1:]}") from error

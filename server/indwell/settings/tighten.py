@@ -1,20 +1,30 @@
 """Lets editor options and workspace files make settings only stricter (TRU-02, TRU-03).
 
 Editors may fill their options from repository files, so both sources are as untrusted as the
-repository. Pure: each rule returns the stricter of two values.
+repository. Pure: each rule returns the stricter of two values. An entry that cannot be understood
+may have been stricter than the user's settings, so Indwell then asks before each tool call.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import msgspec
 
 from indwell.errors import SettingsError
 from indwell.settings.model import FREEDOM, Mode, Settings
-from indwell.settings.values import TYPES, convert, current_name, flatten, shown, unknown
+from indwell.settings.values import (
+    STRICT,
+    TYPES,
+    convert,
+    current_name,
+    flatten,
+    shown,
+    unknown,
+)
 
 MAX_ENTRIES = 100
 """The largest number of entries in a table; further entries are ignored."""
@@ -28,11 +38,24 @@ value is not used.
 """
 
 
+ASK_ALL = ("*", "tool: *")
+"""Ask rules that match each command and each tool."""
+
+STRICTEST = "{} may be stricter than Indwell can read, so Indwell asks before each tool call"
+
+
 class Tightened(msgspec.Struct, frozen=True):
-    """The settings, which are at least as strict as before, and notices about rejected entries."""
+    """The settings, which are at least as strict as before, and notices about rejected entries.
+
+    Attributes:
+        settings: The settings.
+        notices: A sentence for each rejected entry.
+        is_complete: Whether each entry that protects something is in force.
+    """
 
     settings: Settings
     notices: tuple[str, ...] = ()
+    is_complete: bool = True
 
 
 def tighten(
@@ -48,39 +71,77 @@ def tighten(
     """
     notices: list[str] = []
     entries = list(flatten(table))
+    is_complete = len(entries) <= MAX_ENTRIES
     for name, value in entries[:MAX_ENTRIES]:
         if value is None:
             continue  # Editors send this value for an unset setting.
         try:
             present, warning = current_name(name, source)
         except SettingsError as error:
-            present, warning = "", str(error)
-        notice = ""
+            present, warning, is_complete = "", str(error), False
         if present:
-            settings, notice = _take(settings, present, value, source, chooses=chooses)
-        notices += filter(None, (warning, notice))
+            one = _take(settings, present, value, source, chooses=chooses)
+            settings, is_complete = one.settings, is_complete and one.is_complete
+            notices += (warning, *one.notices)
+        else:
+            notices.append(warning)
     if len(entries) > MAX_ENTRIES:
         notices.append(f"{len(entries) - MAX_ENTRIES:,} more entries in {source} are ignored")
-    return Tightened(settings, tuple(notices))
+    if not is_complete:
+        settings = strictest(settings)
+        notices.append(STRICTEST.format(source))
+    return Tightened(settings, tuple(filter(None, notices)), is_complete)
 
 
-def _take(
-    settings: Settings, name: str, value: object, source: str, *, chooses: bool
-) -> tuple[Settings, str]:
+def strictest(settings: Settings) -> Settings:
+    """Return settings that are as strict as any file of a workspace can make them.
+
+    Limits of money and time stay, because each call has a question.
+    """
+    return msgspec.structs.replace(
+        settings,
+        mode=min(settings.mode, "ask", key=FREEDOM.index),
+        rules_ask=tuple(dict.fromkeys((*settings.rules_ask, *ASK_ALL))),
+        redact_secrets=True,
+        **dict.fromkeys(_SENDS, False),
+    )
+
+
+def _take(settings: Settings, name: str, value: object, source: str, *, chooses: bool) -> Tightened:
     if name not in TYPES:
-        return settings, unknown(name, source)
+        return Tightened(settings, (unknown(name, source),))
     rule = RULES.get(name)
     if name == "model" and chooses:
         rule = _among(settings.models)
     if rule is None:
-        return settings, f"{name!r} in {source} is ignored: only your own settings can set it"
+        notice = f"{name!r} in {source} is ignored: only your own settings can set it"
+        return Tightened(settings, (notice,))
+    notices: tuple[str, ...] = ()
+    is_complete = True
     try:
         wanted = convert(name, value)
     except SettingsError as error:
-        return settings, f"{source}: {error}; it is ignored"
+        notices = (f"{source}: {error}; it is ignored",)
+        is_complete = name not in PROTECTING
+        if rule not in _LISTS or not isinstance(value, list | tuple):
+            return Tightened(settings, notices, is_complete)
+        wanted = _readable(name, value)
     tighter, reason = rule(getattr(settings, name), wanted)
-    notice = f"{name} = {shown(value)} in {source} is ignored: {reason}" if reason else ""
-    return msgspec.structs.replace(settings, **{name: tighter}), notice
+    if reason:
+        notices += (f"{name} = {shown(value)} in {source} is ignored: {reason}",)
+    if rule in _LISTS:  # An exception, which begins with ``!``, would not be stricter.
+        is_complete &= all(one in tighter or one.startswith("!") for one in wanted)
+    settings = msgspec.structs.replace(settings, **{name: tighter})
+    return Tightened(settings, notices, is_complete)
+
+
+def _readable(name: str, value: Sequence[object]) -> tuple[str, ...]:
+    """Return the valid entries of a list."""
+    found: list[str] = []
+    for one in value:
+        with suppress(SettingsError):  # The notice is about the whole list.
+            found += convert(name, [one])
+    return tuple(found)
 
 
 def _tighter_mode(current: Mode, wanted: Mode) -> tuple[Mode, str]:
@@ -194,3 +255,9 @@ RULES: Mapping[str, Rule] = {
     "budget_turn_tokens": _lower,
 }
 """Settings that editors and workspaces may make stricter; the model has separate rules."""
+
+PROTECTING = (STRICT & RULES.keys()) | {"redact_secrets"}
+"""Settings whose unreadable value may have forbidden something."""
+
+_LISTS = frozenset({_more_globs, _more_rules})
+_SENDS = tuple(name for name, rule in RULES.items() if rule is _off)

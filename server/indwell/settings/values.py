@@ -6,7 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,7 +18,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.settings.credentials import Secret, redacted, told_address
 from indwell.settings.endpoints import ADDRESS_BOUND, EDITOR, MOST_ENDPOINTS, NAME, SHARED
 from indwell.settings.model import Settings
-from indwell.settings.table_types import Hook, HookEvent
+from indwell.settings.table_types import hooks_of
 
 TYPES: Mapping[str, Any] = {
     field.encode_name: field.type for field in msgspec.structs.fields(Settings)
@@ -63,8 +63,17 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
     Raises:
         SettingsError: The text is not TOML (the message names the line), or for a newer Indwell.
     """
+    return without_version(toml_table(text, name), name)
+
+
+def toml_table(text: str, name: str) -> dict[str, Any]:
+    """Parse TOML of any version.
+
+    Raises:
+        SettingsError: The text is not TOML.
+    """
     try:
-        return _without_version(tomllib.loads(text.removeprefix("\ufeff")), name)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError as error:
         raise SettingsError(f"{name} is nested too deep; correct it and try again") from error
     # The error is a TOMLDecodeError, or a number has thousands of digits.
@@ -80,7 +89,12 @@ def parse_toml(text: str, name: str) -> Mapping[str, Any]:
         ) from error
 
 
-def _without_version(table: dict[str, Any], name: str) -> Mapping[str, Any]:
+def without_version(table: dict[str, Any], name: str) -> Mapping[str, Any]:
+    """Check the version of a table, and remove the version from the table.
+
+    Raises:
+        SettingsError: The version is newer than this Indwell, or is not a number.
+    """
     found = table.pop("version", 1)
     if not isinstance(found, int):
         raise SettingsError(f"{name}: 'version' is {shown(found)}; write 1, or remove the line")
@@ -306,45 +320,6 @@ def _address(value: object) -> str:
 def _is_visible(text: str) -> bool:
     """Return whether ``text`` has only visible characters; ``urlsplit`` would drop line feeds."""
     return text.isprintable() and " " not in text
-
-
-MOST_HOOKS = 30  # One file has at most 30 hooks, because each may run at every tool call.
-
-
-def hooks_of(value: object) -> tuple[Hook, ...]:
-    """Check the value of ``hooks``.
-
-    Raises:
-        SettingsError: The value is not a list of hooks; the message names the table.
-    """
-    if not isinstance(value, list | tuple):
-        raise SettingsError("hooks are not valid, expected tables that begin with [[hooks]]")
-    if len(value) > MOST_HOOKS:
-        raise SettingsError(f"there are {len(value):,} hooks, and at most {MOST_HOOKS} are allowed")
-    return tuple(_hook(one, number) for number, one in enumerate(value, 1))
-
-
-def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ...], str]:
-    """Return the hooks of a trusted workspace's file, and their errors for the user.
-
-    Project hooks are not a setting, because only the hooks feature may use them. One invalid hook
-    makes all hooks invalid, because nobody knows which action the invalid hook should have
-    prevented.
-    """
-    try:
-        return hooks_of(table.get("hooks", ())), ""
-    except SettingsError as error:
-        return (), f"{source}: {error}; none of its hooks runs until you correct that"
-
-
-def _hook(value: object, number: int) -> Hook:
-    try:
-        return msgspec.convert(value, Hook)
-    except msgspec.ValidationError as error:
-        words = str(error).replace(" - at `$.", " for `")
-        if "Invalid enum value" in words and "event" in words:
-            words += f", expected one of {', '.join(map(repr, get_args(HookEvent)))}"
-        raise SettingsError(f"[[hooks]] number {number}: {words[:1].lower()}{words[1:]}") from error
 
 
 # A header's name is a token by RFC 9110.

@@ -23,7 +23,7 @@ from indwell.service.user_settings import workspace_file
 from indwell.settings.load import WORKSPACE_FILE, workspace_table
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, user_file
-from indwell.settings.values import project_hooks
+from indwell.settings.table_types import project_hooks
 from indwell.workspace.base import Workspace
 from indwell.workspace.problems.checks import FILES, ProjectCheck, found_checks
 
