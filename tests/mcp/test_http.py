@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +18,8 @@ from indwell.mcp.definition import HttpServer, ServerDefinition
 from indwell.mcp.offers import McpError, NeedsLogin
 from indwell.mcp.servers import Servers
 from indwell.mcp.surrounding import Surrounding
+from support.certificates import Authority
+from support.platforms import posix_only
 
 SERVER = Path(__file__).parents[1] / "support" / "mcp_server.py"
 Answer = tuple[str, dict[str, str], bytes]
@@ -40,6 +43,7 @@ async def connected(url: str, **more: Any) -> AsyncIterator[Any]:
 @asynccontextmanager
 async def odd_server(
     answer: Callable[[dict[str, Any], dict[str, str]], Answer],
+    tls: ssl.SSLContext | None = None,
 ) -> AsyncIterator[str]:
     """Run a server that answers each POST by ``answer``, and refuses GET and DELETE."""
 
@@ -62,9 +66,10 @@ async def odd_server(
             await writer.drain()
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     async with server:
-        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        scheme = "http" if tls is None else "https"
+        yield f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
 
 
 def said(message: dict[str, Any], result: Any) -> Answer:
@@ -200,3 +205,24 @@ async def test_a_message_with_too_many_values_only_fails_the_call() -> None:
         with pytest.raises(McpError):
             await odd.call("go", {})
         assert [one.name for one in await odd.tools()] == ["go"]
+
+
+@posix_only("openssl")
+async def test_the_certificates_of_ssl_cert_file_are_used_for_a_server_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = await asyncio.to_thread(Authority, tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*await asyncio.to_thread(authority.sign, "127.0.0.1"))
+    async with odd_server(lambda message, _: usual(message), tls) as url:
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+        async with connected(url) as connection:
+            assert [one.name for one in connection.tools] == ["t"]
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+        with pytest.raises(McpError, match=r"missing\.pem' cannot be used \(No such file"):
+            async with connected(url):
+                pass
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(McpError, match="certificate"):
+            async with connected(url):
+                pass

@@ -8,6 +8,8 @@ hosts.
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -16,6 +18,7 @@ from typing import Literal, TypeAlias
 import httpx2
 
 from indwell.context.untrusted_text import short_line
+from indwell.errors import reason
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.definition import HttpServer
 from indwell.mcp.offers import McpError
@@ -57,6 +60,9 @@ async def http_client(
         server: The server's address and headers, with all variables replaced.
         auth: Adds the token of a login.
         on_refused: Called if the server refuses a request with the present login.
+
+    Raises:
+        McpError: The file of certificates that ``SSL_CERT_FILE`` names cannot be used.
     """
     origin = _origin(httpx2.URL(server.url))
 
@@ -74,9 +80,9 @@ async def http_client(
             on_refused("scope")
 
     # Loading certificates takes 20-100 ms, so a thread does it; plain http needs no certificates.
-    client = await asyncio.to_thread(
-        httpx2.AsyncClient,
-        verify=not server.url.lower().startswith("http:") or auth is not None,
+    is_plain = server.url.lower().startswith("http:") and auth is None
+    client = httpx2.AsyncClient(
+        verify=False if is_plain else await asyncio.to_thread(_certificates),
         auth=auth,
         follow_redirects=False,
         timeout=httpx2.Timeout(CONNECT_S, read=READ_S),
@@ -85,6 +91,17 @@ async def http_client(
     )
     async with client:
         yield client
+
+
+def _certificates() -> ssl.SSLContext:
+    """Load the trusted certificates, of ``SSL_CERT_FILE`` also for a server on this machine."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise McpError(
+            f"the certificates in {os.environ.get('SSL_CERT_FILE', '')!r} cannot be used "
+            f"({reason(error)}); correct the variable SSL_CERT_FILE, or unset it"
+        ) from error
 
 
 async def check_login_host(url: httpx2.URL, own: httpx2.URL) -> None:
