@@ -40,6 +40,7 @@ _EXAMPLES = lazy_pattern(
 )
 # Tools refuse to write a text with this mark, so this file has the mark only in two parts.
 MARK = "[secret " + "hidden:"
+KNOWN = "of this machine's environment"  # the kind of a secret whose value is known
 _LEAST = 12  # Shorter secrets, in characters, may be ordinary words.
 _LEAST_OWN = 8
 _PASSWORD_ENTROPY = 3.0  # The unit is bits per character; natural language has about as many.
@@ -317,7 +318,7 @@ class Hider:
         """Replace each secret with a mark; return the same object if there is no secret."""
         for secret in self._known:
             if secret in text:
-                text = text.replace(secret, mark("of this machine's environment"))
+                text = text.replace(secret, mark(KNOWN))
         found = find(text) if self._knows_forms else ()
         if not found:
             return text
@@ -326,6 +327,15 @@ class Hider:
             parts += [text[at : one.start], mark(one.kind)]
             at = one.stop
         return "".join([*parts, text[at:]])
+
+    def find(self, text: str) -> tuple[FoundSecret, ...]:
+        """Find the secrets in a text, in order, without overlaps."""
+        found = list(find(text)) if self._knows_forms else []
+        for secret in self._known:
+            at = -1
+            while (at := text.find(secret, at + 1)) >= 0:
+                found.append(FoundSecret(at, at + len(secret), KNOWN))
+        return _apart(found)
 
 
 def mark(kind: str) -> str:

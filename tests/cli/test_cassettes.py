@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,17 @@ from indwell.cli.cassette.file_format import (
 )
 from indwell.cli.cassette.player import Player, replay
 from indwell.cli.cassette.recorder import Recorder
+from indwell.cli.cassette.split_secrets import hide_across
 from indwell.errors import ToolError, UserError
 from indwell.lsp.wire.base_protocol import framed
+from indwell.providers.http.cassette_transport import HttpAnswer
 from indwell.sandbox import Finished
 from indwell.sandbox.confine import landlock
-from indwell.secrets import Hider
-from support.editing import Home
+from indwell.secrets import KNOWN, Hider, mark
+from support.editing import USAGE, Home
+from support.loopback_endpoint import LoopbackEndpoint, say
+from support.made_secrets import made_secrets
+from support.raw_client import raw_client
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="replays need time.tzset")
 
@@ -108,8 +113,8 @@ def test_bytes_survive_in_a_cassette(data: bytes) -> None:
 
 
 def make_recorder(kept: list[CassetteEvent], root: Path) -> Recorder:
-    hide = Hider(own=("hunter2-canary-key",)).hide
-    return Recorder(kept.append, Places({"home": str(root)}), hide, [root], datetime.now(UTC))
+    hider = Hider(own=("hunter2-canary-key",))
+    return Recorder(kept.append, Places({"home": str(root)}), hider, [root], datetime.now(UTC))
 
 
 def test_a_key_is_hidden_in_every_part_of_a_cassette(tmp_path: Path) -> None:
@@ -125,6 +130,124 @@ def test_a_key_is_hidden_in_every_part_of_a_cassette(tmp_path: Path) -> None:
     assert "canary" not in str(kept)
     assert [one.kind for one in kept] == ["in", "out", "value", "disk", "in"]
     assert recorder.n_hidden == 5
+
+
+CANARY = "hunter2-canary-key"
+
+
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_a_secret_across_chunks_is_hidden_and_no_chunk_becomes_empty(width: int) -> None:
+    text = f"the key {CANARY} is é"
+    pieces = [text[at : at + width] for at in range(0, len(text), width)]
+    hidden = hide_across(pieces, Hider(own=(CANARY,)).find)
+    whole = "".join(hidden)
+    assert whole == f"the key {mark(KNOWN)} is é"
+    assert all(hidden)
+    assert [one for one in hidden if one not in whole] == []
+    # The same spread, however the server joins the chunks.
+    pairs = ["".join(pieces[at : at + 2]) for at in range(0, len(pieces), 2)]
+    joined = ["".join(hidden[at : at + 2]) for at in range(0, len(hidden), 2)]
+    assert hide_across(pairs, Hider(own=(CANARY,)).find) == joined
+
+
+def test_a_long_secret_across_chunks_keeps_its_length() -> None:
+    secret = made_secrets()["github"][1] * 3
+    pieces = [f"a {secret[:50]}", *secret[50:-50], f"{secret[-50:]} b"]
+    hidden = hide_across(pieces, Hider(own=(secret,)).find)
+    assert [*map(len, hidden)] == [*map(len, pieces)]
+    assert not any(one in secret for one in hidden[1:-1] if one not in f".{mark(KNOWN)}")
+
+
+def told(text: str) -> bytes:
+    """Return an event of a streamed answer."""
+    return f"data: {json.dumps({'choices': [{'delta': {'content': text}}]})}\n\n".encode()
+
+
+def written(kept: Sequence[CassetteEvent]) -> str:
+    return "".join(str(one.body) for one in kept)
+
+
+async def test_a_key_in_two_chunks_of_an_answer_is_hidden(tmp_path: Path) -> None:
+    kept: list[CassetteEvent] = []
+    recorder = make_recorder(kept, tmp_path)
+    raw = told(f'"ü\n{CANARY[:9]}') + told(CANARY[9:] + " ok")
+    cut = len(raw) // 3
+
+    async def parts() -> AsyncIterator[bytes]:
+        for at in range(0, len(raw), cut):
+            yield raw[at : at + cut]
+
+    async def send() -> HttpAnswer:
+        return HttpAnswer(200, {}, parts())
+
+    answer = await recorder.exchange("POST", "http://x/v1", b"{}", send)
+    assert b"".join([one async for one in answer.parts]) == raw
+    for number, text in enumerate((CANARY[:9], CANARY[9:])):
+        event = {"type": "text", "turn": 1, "text": text}
+        params = {"session": "s", "seq": number, "event": event}
+        recorder.on_message_sent(json.dumps({"method": "indwell/event", "params": params}).encode())
+    recorder.finish()
+    assert ("hunter2" in written(kept), "canary" in written(kept)) == (False, False)
+    answered = b"".join(unpacked(one.body) for one in kept if one.kind == "part")
+    contents = [
+        json.loads(line.removeprefix("data: "))["choices"][0]["delta"]["content"]
+        for line in answered.decode().split("\n\n")
+        if line
+    ]
+    assert "".join(contents) == f'"ü\n{mark(KNOWN)} ok'
+    outs = [one.body["params"]["event"]["text"] for one in kept if one.kind == "out"]
+    assert "".join(outs) == mark(KNOWN)
+    assert contents == [f'"ü\n{outs[0]}', f"{outs[1]} ok"]
+
+
+def test_a_key_in_two_chunks_of_a_commands_output_is_hidden(tmp_path: Path) -> None:
+    kept: list[CassetteEvent] = []
+    recorder = make_recorder(kept, tmp_path)
+    ended = Finished(
+        exit_code=0,
+        head=CANARY[:5].encode(),
+        tail=CANARY[5:].encode(),
+        cut_b=0,
+        total_b=len(CANARY),
+        errors=b"",
+        timed_out=False,
+        seconds=0.1,
+        left_running=0,
+    )
+
+    async def run(on_chunk: Callable[[bytes], Any] | None) -> Finished:
+        assert on_chunk is not None
+        on_chunk(b"\xff" + CANARY[:9].encode())
+        recorder.value("folder", lambda: "between")
+        on_chunk(CANARY[9:].encode() + b"\xc3")
+        on_chunk(b"\xa9")
+        return ended
+
+    asyncio.run(recorder.program("cat", lambda _chunk: None, run))
+    recorder.finish()
+    assert [one.kind for one in kept] == ["run", "chunk", "value", "chunk", "chunk", "ran"]
+    assert ("hunter" in written(kept), "canary" in written(kept)) == (False, False)
+    chunks = b"".join(unpacked(one.body) for one in kept if one.kind == "chunk")
+    assert chunks == b"\xff" + mark(KNOWN).encode() + b"\xc3\xa9"
+    body = kept[-1].body
+    assert unpacked(body["head"]) + unpacked(body["tail"]) == mark(KNOWN).encode()
+
+
+async def test_a_recording_with_a_key_across_chunks_replays_the_same(tmp_path: Path) -> None:
+    home, path = Home(tmp_path), tmp_path / "session.jsonl"
+    script = [say(f"it is {CANARY}.", piece=7, usage=USAGE), say("Again.", usage=USAGE)]
+    command = (sys.executable, "-m", "indwell", "record", "--to", str(path))
+    async with LoopbackEndpoint(script) as endpoint:
+        environment = home.environment(endpoint.base_url, MY_TOKEN=CANARY)
+        async with raw_client(home, command=command, environment=environment) as client:
+            client.open_shop()
+            for words in ("what is it", "and again"):
+                assert (await client.prompt(words))["result"]["ending"] == "done"
+            assert await client.say_goodbye() == 0
+    recorded = path.read_text(encoding="utf-8")
+    assert ("hunter2" in recorded, "canary" in recorded) == (False, False)
+    outcome = await asyncio.to_thread(replay, read_cassette(path))
+    assert outcome.code == 0, outcome.words
 
 
 def test_a_change_of_a_file_by_others_is_recorded_and_indwells_own_is_not(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def record(options: RecordOptions) -> int:
                 editor_asks_trust=options.editor_trust,
             )
         finally:
+            recorder.finish()
             _tell(path, recorder)
 
 
@@ -126,16 +127,16 @@ def _recorder(
         if not any(str(root).startswith(f"{one}{os.sep}") for one in folders.values()):
             folders[f"root{number}"] = str(root.parent)
     places = Places(folders)
-    hide = Hider(own=known_secrets(environment, key_store()), known=secrets_of(environment)).hide
+    hider = Hider(own=known_secrets(environment, key_store()), known=secrets_of(environment))
     started = started_now()
 
     def keep(event: CassetteEvent) -> None:
         append_own(path, line_of(event))
 
-    recorder = Recorder(keep, places, hide, roots, started)
+    recorder = Recorder(keep, places, hider, roots, started)
 
     def clean(text: str) -> str:
-        return places.fold(hide(text))
+        return places.fold(hider.hide(text))
 
     start = CassetteStart(
         cassette=FORMAT,

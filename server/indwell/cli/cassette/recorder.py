@@ -31,17 +31,19 @@ from indwell.cli.cassette.file_format import (
     plain,
 )
 from indwell.cli.cassette.replay_loop import CountingExecutor
+from indwell.cli.cassette.split_secrets import hide_split, is_piece
 from indwell.edges import Edges
 from indwell.errors import ToolError
 from indwell.files.append_log import read_bytes_private
 from indwell.providers.http.cassette_transport import CassetteTransport, HttpAnswer
-from indwell.secrets import MARK
+from indwell.secrets import MARK, Hider
 
 T = TypeVar("T")
 MOST_FILES = 5_000  # the limit of files of a workspace whose names are kept
 FILE_B = 512_000  # the limit of bytes of one file that is kept
 ALL_B = 32 << 20  # the limit of bytes of all files that are held in memory
 _PASSED = frozenset({".git", ".hg", "node_modules", ".venv", "__pycache__"})
+LINGER_S = 1.0  # events are held back for these seconds after the last piece of a text
 _QUIET = ("textDocument/didChange", "$/", "indwell/didChangeSelection", "indwell/didFocus")
 """Messages that say nothing about the disk, so the files are not looked at."""
 
@@ -52,7 +54,7 @@ class Recorder(Edges):
     Args:
         keep: Writes an event to the cassette.
         places: The user's folders and their names.
-        hide: Removes secrets from a text.
+        hider: Finds and hides secrets in a text.
         roots: The folders of the workspace.
         started: The time of the first message.
 
@@ -67,7 +69,7 @@ class Recorder(Edges):
         self,
         keep: Callable[[CassetteEvent], None],
         places: Places,
-        hide: Callable[[str], str],
+        hider: Hider,
         roots: Sequence[Path],
         started: datetime,
     ) -> None:
@@ -76,7 +78,12 @@ class Recorder(Edges):
         self.seed = secrets.token_hex(16)
         self._keep = keep
         self._places = places
-        self._hide = hide
+        self._hider = hider
+        # Events since the first chunk of a stream, which may have a part of a secret.
+        self._held: list[CassetteEvent] = []
+        self._open: set[int] = set()  # the numbers of unfinished streams
+        self._piece_s = 0.0  # the time of the last piece of a text
+        self._timer: threading.Timer | None = None
         self._started = started
         self._began = time.monotonic()
         self._at = 0.0
@@ -202,6 +209,12 @@ class Recorder(Edges):
         """Keep the sizes of all files of the workspace."""
         self._event("files", body=self._files.sizes())
 
+    def finish(self) -> None:
+        """Write the events that are held back, at the end of the session."""
+        with self._lock:
+            self._open.clear()
+            self._write()
+
     def _look(self) -> None:
         """Keep changes of files by the editor, a command or the user."""
         with self._lock:
@@ -218,12 +231,51 @@ class Recorder(Edges):
             if kind in {"ask", "run"}:
                 self._number += 1
                 n = self._number
-            name, body = self._clean(name), each_text(body, self._clean)
-            self._keep(CassetteEvent(kind, at, n, name, body, is_busy))
+            self._hold(CassetteEvent(kind, at, n, name, body, is_busy))
             return n
 
+    def _hold(self, event: CassetteEvent) -> None:
+        """Write an event, or hold it back while a later event may continue a secret."""
+        self._held.append(event)
+        if event.kind in {"chunk", "part"}:
+            self._open.add(event.n)
+        elif event.kind in {"ran", "closed"}:
+            self._open.discard(event.n)
+        if is_piece(event):
+            self._piece_s = time.monotonic()
+        self._check()
+
+    def _check(self) -> None:
+        """Write the events if no stream is unfinished and no piece came lately, or do so later."""
+        if self._open or self._timer is not None:
+            return
+        # The server tells the editor the last piece a moment after the end of the stream.
+        left_s = self._piece_s + LINGER_S - time.monotonic() if self._piece_s else 0.0
+        if left_s <= 0:
+            self._write()
+            return
+        self._timer = threading.Timer(left_s, self._settle)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _settle(self) -> None:
+        with self._lock:
+            self._timer = None
+            self._check()
+
+    def _write(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        held, self._held, self._piece_s = self._held, [], 0.0
+        whole = hide_split(held, self._hider.find)
+        self.n_hidden += sum(one.body != other.body for one, other in zip(held, whole, strict=True))
+        for event in whole:
+            name, body = self._clean(event.name), each_text(event.body, self._clean)
+            self._keep(msgspec.structs.replace(event, name=name, body=body))
+
     def _clean(self, text: str) -> str:
-        hidden = self._hide(text)
+        hidden = self._hider.hide(text)
         self.n_hidden += hidden.count(MARK) - text.count(MARK)
         return self._places.fold(hidden)
 
