@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,22 @@ from support.unheard import unheard
 pytestmark = needs_bubblewrap
 
 NOTHING = Widening()
+
+
+async def test_a_sessions_own_tmp_is_removed_at_its_end(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = workspace.parent / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    bounds = confiner((workspace,), lambda: Settings(mode="auto"), home=workspace.parent / "home")
+    for _ in range(2):  # a late command after the end gets a new folder
+        ended = await spawn(
+            "touch /tmp/x", cwd=workspace, timeout_s=60, confinement=bounds(NOTHING)
+        )
+        assert (ended.exit_code, len(list(temporary.iterdir()))) == (0, 1)
+        bounds.close()
+        assert list(temporary.iterdir()) == []
 
 
 @pytest.fixture

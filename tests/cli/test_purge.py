@@ -17,6 +17,7 @@ from support import file_keyring
 from support.editing import Home
 from support.loopback_endpoint import LoopbackEndpoint
 from support.model_server import answering, listed
+from support.platforms import posix_only
 from support.terminal import Ended, indwell
 from support.terminal_screen import Terminal
 
@@ -27,7 +28,12 @@ def home(tmp_path) -> Home:
 
 
 async def run(home: Home, *arguments: str, stdin: bytes | None = None) -> Ended:
-    environment = {**home.environment(), **file_keyring.variables(home.folder)}
+    temporary = home.folder / "temporary"  # the machine's may have folders of other tests
+    temporary.mkdir(exist_ok=True)
+    environment = {
+        **home.environment(TMPDIR=str(temporary)),
+        **file_keyring.variables(home.folder),
+    }
     return await indwell(*arguments, environment=environment, folder=home.workspace, stdin=stdin)
 
 
@@ -118,6 +124,17 @@ async def test_purge_keeps_and_reports_an_open_session(home) -> None:
     assert (ended.code, f"session {name!r} is open in an editor" in ended.stderr) == (1, True)
     await writer.close()
     assert SessionStore(home.state, home.workspace).ids() == (name,)
+
+
+@posix_only("descriptors")
+async def test_purge_deletes_the_temporary_folders_of_servers_that_were_killed(home) -> None:
+    folder = home.folder / "temporary" / "indwell-temp-abcdefgh"
+    (folder / "tmp").mkdir(parents=True)
+    os.utime(folder, (0, 0))
+    asked = await run(home, "purge")
+    assert (asked.code, f"folder: {folder} (" in asked.stdout) == (2, True)
+    assert (await run(home, "purge", "--yes")).code == 0
+    assert not folder.exists()
 
 
 def test_purge_spares_the_settings_where_everything_shares_one_folder() -> None:

@@ -1,14 +1,28 @@
 from __future__ import annotations
 
+import os
+import stat
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
 from indwell.errors import ToolError
 from indwell.files.listing import modified_s, newest_first
-from indwell.files.private import read_own, replace_durable, replace_own, write_private
+from indwell.files.private import (
+    clear_scratch,
+    parted,
+    read_own,
+    remove_scratch,
+    replace_durable,
+    replace_own,
+    scratch_folder,
+    unused_scratch,
+    write_private,
+)
 from support.platforms import posix_only
 
 
@@ -102,3 +116,76 @@ def test_private_files_are_written_on_a_network_drive(tmp_path) -> None:
     said = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (said.stdout, said.stderr) == ("False True False\n", "")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["new", "result"]
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Use another folder for temporary files."""
+    remove_scratch(scratch_folder())  # the first folder of a process starts a thread
+    for thread in threading.enumerate():
+        if thread.name == "indwell-scratch":
+            thread.join()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def aged(path: Path) -> Path:
+    os.utime(path, (0, 0), follow_symlinks=False)
+    return path
+
+
+@posix_only("descriptors")
+def test_the_temporary_folder_of_a_killed_process_is_removed(temporary: Path) -> None:
+    code = (
+        "from indwell.files.private import *\nfolder = scratch_folder()\nparted(folder)\n"
+        "print(folder, flush=True)\nopen(0).read()"
+    )
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        folder = aged(Path(process.stdout.readline().strip()))
+        clear_scratch()
+        assert (folder / "tmp").is_dir()  # the process is alive
+        process.kill()
+    assert unused_scratch() == (folder,)
+    clear_scratch()
+    assert list(temporary.iterdir()) == []
+
+
+@posix_only("descriptors")
+def test_only_old_unused_real_folders_of_indwell_are_removed(temporary: Path) -> None:
+    names = ("indwell-temp-aaaaaaaa", "indwell-projects", "indwell-demo-aaaaaaaa")
+    for name in names:
+        (temporary / name / "work").mkdir(parents=True)
+        aged(temporary / name)
+    aged_link = temporary / "indwell-temp-bbbbbbbb"
+    aged_link.symlink_to(temporary / "indwell-projects")
+    aged(aged_link)
+    (temporary / "indwell-temp-cccccccc").mkdir()  # its process has not locked it yet
+    (temporary / "indwell-temp-dddddddd").touch()
+    aged(temporary / "indwell-temp-dddddddd")
+    own = aged(scratch_folder())
+    assert unused_scratch() == (temporary / names[0],)
+    clear_scratch()
+    kept = {*names[1:], own.name, aged_link.name}
+    kept |= {"indwell-temp-cccccccc", "indwell-temp-dddddddd"}
+    assert {one.name for one in temporary.iterdir()} == kept
+    assert (temporary / "indwell-projects" / "work").is_dir()
+    remove_scratch(own)
+    assert not own.exists()
+
+
+@posix_only("modes")
+def test_a_temporary_folder_is_private_and_holds_a_file_that_nobody_reads(temporary: Path) -> None:
+    folder = scratch_folder()
+    inner, mask = parted(folder)
+    modes = [stat.S_IMODE(one.stat().st_mode) for one in (folder, inner, mask)]
+    assert (folder.parent, modes) == (temporary, [0o700, 0o700, 0])
+    remove_scratch(folder)
+    assert list(temporary.iterdir()) == []

@@ -16,7 +16,7 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.guarded_scan import FolderGuard
 from indwell.bounds.home_view import HomeView, home_view, homes
 from indwell.bounds.rules import ReadableFolders
-from indwell.files.private import NOWHERE, parted, remove_own_tree, scratch_folder
+from indwell.files.private import NOWHERE, parted, remove_scratch, scratch_folder
 from indwell.files.quarantine import Quarantine
 from indwell.policy.approvals import UNHELD
 from indwell.policy.call_facts import Policy
@@ -91,6 +91,7 @@ class Bounds:
         self._held = held
         self._one_at_a_time = threading.Lock()
         self._is_closed = False
+        self._remove_scratch: Callable[[], object] = lambda: None
         self._roots = tuple(dict.fromkeys(root.resolve() for root in roots))
         beside = dict.fromkeys(root.resolve() for root in restricted)
         self._restricted = tuple(root for root in beside if root not in self._roots)
@@ -101,10 +102,13 @@ class Bounds:
         self._guards: dict[tuple[Path, *tuple[tuple[str, ...], ...]], FolderGuard] = {}
 
     def close(self) -> None:
-        """Stop watching the folders at the end of the session; blocks for a moment."""
+        """Stop watching the folders, and remove the session's own /tmp; blocks for a moment."""
         self._is_closed = True
         for one in tuple(self._guards.values()):
             one.close()
+        with self._one_at_a_time:
+            self._remove_scratch()
+            self.__dict__.pop("_scratch", None)  # a later command makes a new folder
 
     def __call__(self, widening: Widening) -> Confinement | None:
         """Return the bounds of one command under the current settings."""
@@ -201,7 +205,7 @@ class Bounds:
         folder = scratch_folder()
         if folder == NOWHERE:
             return "", ""
-        weakref.finalize(self, remove_own_tree, folder)
+        self._remove_scratch = weakref.finalize(self, remove_scratch, folder)
         temporary, mask = parted(folder.resolve())
         return str(temporary), str(mask)
 

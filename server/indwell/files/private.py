@@ -12,14 +12,19 @@ import errno
 import os
 import stat
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
+from indwell.files.locks import lock_now
 from indwell.files.new_file import random_name
 from indwell.files.reading import read_regular
 from indwell.files.system import calls
+from indwell.files.system.access import is_users
 from indwell.files.system.copying import write_all
+from indwell.lazy_pattern import lazy_pattern
 
 _NO_FOLLOW = calls.NOFOLLOW
 _CLOSE = calls.CLOEXEC | calls.BINARY
@@ -292,14 +297,92 @@ def _sweep(newest: Path, n_kept: int) -> None:
 
 
 NOWHERE = Path("/nonexistent/indwell")
+_SCRATCH = "indwell-temp-"
+_SCRATCH_NAME = lazy_pattern(rf"{_SCRATCH}[a-z0-9_]{{8}}")
+_YOUNG_S = 60.0  # A folder of this age may be new, and its process is about to lock it.
+_FOLDER = os.O_RDONLY | calls.DIRECTORY | _NO_FOLLOW | _CLOSE
+
+_locks: dict[str, int] = {}  # the locked descriptors of this process's folders, by name
+_clearing = threading.Lock()  # taken by the first folder of this process
 
 
 def scratch_folder() -> Path:
-    """Create a private temporary folder; return ``NOWHERE`` if that is impossible."""
+    """Create a private temporary folder; return ``NOWHERE`` if that is impossible.
+
+    The folder is locked while this process runs, so that others see that it is in use. The first
+    call also begins to remove the folders of processes that were killed. On Windows, and on a file
+    system without locks, such folders stay.
+    """
     try:
-        return Path(tempfile.mkdtemp(prefix="indwell-"))
+        path = Path(tempfile.mkdtemp(prefix=_SCRATCH))
     except OSError:
         return NOWHERE
+    descriptor = _lock_folder(path)
+    if descriptor is not None:
+        _locks[path.name] = descriptor
+    if _clearing.acquire(blocking=False):
+        threading.Thread(target=clear_scratch, name="indwell-scratch", daemon=True).start()
+    return path
+
+
+def remove_scratch(path: Path) -> None:
+    """Remove a folder of ``scratch_folder``, if it exists.
+
+    Raises:
+        OSError: The system refuses; a part of the tree may be removed.
+    """
+    try:
+        remove_own_tree(path)
+    finally:
+        descriptor = _locks.pop(path.name, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def unused_scratch() -> tuple[Path, ...]:
+    """Return the user's temporary folders whose processes have ended without removing them."""
+    now = time.time()
+    found = []
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if _SCRATCH_NAME.fullmatch(entry.name) is None:
+                continue
+            with contextlib.suppress(OSError):  # another process removed the folder
+                kind = entry.stat(follow_symlinks=False)
+                is_own = stat.S_ISDIR(kind.st_mode) and is_users(kind)
+                if is_own and now - kind.st_mtime > _YOUNG_S and _is_unused(Path(entry.path)):
+                    found.append(Path(entry.path))
+    return tuple(sorted(found))
+
+
+def clear_scratch() -> None:
+    """Remove the folders of ``unused_scratch``; a folder that cannot be removed stays."""
+    for path in unused_scratch():
+        with contextlib.suppress(OSError):
+            remove_own_tree(path)
+
+
+def _is_unused(path: Path) -> bool:
+    descriptor = _lock_folder(path)
+    if descriptor is None:
+        return False
+    os.close(descriptor)
+    return True
+
+
+def _lock_folder(path: Path) -> int | None:
+    """Lock a real folder of the user; return its descriptor, or None if that is impossible."""
+    try:
+        descriptor = calls.open_file(path, _FOLDER)
+    except OSError:
+        return None
+    try:
+        if is_users(calls.fstat(descriptor)) and lock_now(descriptor):
+            return descriptor
+    except OSError:
+        pass  # the file system has no locks
+    os.close(descriptor)
+    return None
 
 
 def parted(folder: Path) -> tuple[Path, Path]:

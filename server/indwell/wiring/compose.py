@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -32,7 +33,7 @@ from indwell.bounds.git.known_state import GitNote
 from indwell.bounds.rules import ReadableFolders
 from indwell.bounds.secrets import SecretPlaces
 from indwell.errors import SessionError
-from indwell.files.private import scratch_folder
+from indwell.files.private import remove_scratch, scratch_folder
 from indwell.navigation.navigator import Navigator
 from indwell.navigation.syntax import SyntaxTrees
 from indwell.navigation.user_servers import RUNNING, UserServers
@@ -132,7 +133,9 @@ def new_place(store: SessionStore, model: str) -> SessionPlace:
     except SessionError as error:
         identifier = new_id(now, edges.current().random_bytes("session", RANDOM_B))
         notice = f"this session is not saved, and cannot be resumed later: {error}"
-        return SessionPlace(identifier, MemoryLog(), scratch_folder(), notice=notice)
+        spill = scratch_folder()
+        atexit.register(remove_scratch, spill)
+        return SessionPlace(identifier, MemoryLog(), spill, notice=notice)
     return SessionPlace(identifier, log, store.spill(identifier))
 
 

@@ -13,7 +13,12 @@ from pathlib import Path
 
 from indwell.cli.cassette.file_format import Cassette, Places, WrongCassette, is_kept, unpacked
 from indwell.files.append_log import make_private_folder
-from indwell.files.private import remove_own_tree, replace_own, scratch_folder
+from indwell.files.private import (
+    remove_own_tree,
+    remove_scratch,
+    replace_own,
+    scratch_folder,
+)
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.wire.language_server import Server
 from indwell.providers.facts import facts_for
@@ -61,7 +66,7 @@ def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
         home, state = places.path(start.home), places.path(start.state)
         roots = [places.path(one) for one in start.roots]
     except WrongCassette:
-        remove_own_tree(scratch)
+        remove_scratch(scratch)
         raise
     sign, minutes = ("-" if start.zone >= 0 else "+"), abs(start.zone)
     environment = {
@@ -87,7 +92,7 @@ def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
         os.environ.clear()
         os.environ.update(before)
         _take_zone()
-        remove_own_tree(scratch)
+        remove_scratch(scratch)
         for one in places.folders.values():
             with suppress(OSError):
                 remove_own_tree(Path(one))

@@ -48,7 +48,7 @@ from indwell.context.conversation import Conversation
 from indwell.context.tokens import estimate_tokens, tools_tokens
 from indwell.context.untrusted_text import visible
 from indwell.errors import SettingsError
-from indwell.files.private import remove_own_tree, scratch_folder
+from indwell.files.private import remove_scratch, scratch_folder
 from indwell.providers.discovery import find_servers
 from indwell.providers.endpoint import EndpointStep, failure, shown
 from indwell.service.endpoint.connection_test import EndpointAnswer, look, talk
@@ -382,7 +382,7 @@ async def beginning(environment: Mapping[str, str], folder: Path) -> Beginning:
         lean=bool(lean),
     )
     await session.close()
-    await asyncio.to_thread(remove_own_tree, scratch)
+    await asyncio.to_thread(remove_scratch, scratch)
     return Beginning(session.conversation, chosen, lean)
 
 

@@ -15,7 +15,13 @@ from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.cli.terminal.telling import tell
 from indwell.errors import UserError
 from indwell.files.append_log import list_names
-from indwell.files.private import remove_empty_folders, remove_own, remove_own_tree, size_b
+from indwell.files.private import (
+    remove_empty_folders,
+    remove_own,
+    remove_own_tree,
+    size_b,
+    unused_scratch,
+)
 from indwell.service.stored_keys import key_store
 from indwell.sessions.storage.retention import delete, stored
 from indwell.settings.keys import LOCK_NAME, KeyStore
@@ -97,6 +103,8 @@ def _items(store: KeyStore, *, with_settings: bool) -> Iterator[PurgeItem]:
     for path in _paths():
         if path.exists() or path.is_symlink():
             yield PurgeItem("folder" if path.is_dir() else "file", str(path), size_b(path))
+    for path in unused_scratch():  # of servers that were killed
+        yield PurgeItem("folder", str(path), size_b(path))
     for origin in store.origins():
         yield PurgeItem("key", origin)
     settings = user_file()

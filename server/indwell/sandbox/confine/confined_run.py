@@ -23,7 +23,7 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.beneath import handle
-from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder
+from indwell.files.private import NOWHERE, remove_scratch, scratch_folder
 from indwell.files.quarantine import error_reason
 from indwell.files.system.stub_folders import hold_stub, make_stub, remove_stub
 from indwell.sandbox.confine import seatbelt
@@ -230,7 +230,7 @@ async def _scratch(bounds: Confinement) -> AsyncIterator[Path]:
         yield path
     finally:
         with contextlib.suppress(OSError):
-            await asyncio.to_thread(remove_own_tree, path)
+            await asyncio.to_thread(remove_scratch, path)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from indwell.files.append_log import make_private_folder
-from indwell.files.private import NOWHERE, remove_own_tree, scratch_folder, write_private
+from indwell.files.private import NOWHERE, remove_scratch, scratch_folder, write_private
 
 Held: TypeAlias = Literal["writes", "network", "secrets", "processes"]
 ALL_HELD: tuple[Held, ...] = ("writes", "network", "secrets", "processes")
@@ -181,7 +181,7 @@ def _place() -> Iterator[tuple[TrialPlace, socket.socket]]:
             outside = folder / "outside"
             yield TrialPlace(folder, inside, outside, secret, canary, port, os.getpid()), listening
     finally:
-        remove_own_tree(folder)
+        remove_scratch(folder)
 
 
 def _has_caller(listening: socket.socket) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from indwell import edges
 from indwell.errors import ToolError
 from indwell.files.beneath import locate
-from indwell.files.private import read_own, remove_own_tree, scratch_folder
+from indwell.files.private import read_own, remove_scratch, scratch_folder
 from indwell.files.spelling import is_absolute, quoted, slashed
 from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.rules import Widening
@@ -321,7 +321,7 @@ if sys.platform == "win32":
                 words = f"try {{ {report} }} catch {{ }}"
             yield _Trail(words, (), read)
         finally:
-            remove_own_tree(folder)
+            remove_scratch(folder)
 
 else:
 
