@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import io
 
+import pytest
+from rich.console import Console
+
+from indwell.cli.login import NO_SERVER, choose_address
+from indwell.providers.endpoint import LocalServer
 from support import file_keyring
 from support.editing import Home
 from support.loopback_endpoint import HANG, Answer, endpoint_in_thread, refuse, say
@@ -26,6 +31,19 @@ def at_terminal(home: Home, *arguments: str) -> Terminal:
 def config(home: Home) -> str:
     path = home.config / "indwell" / "config.toml"
     return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_login_tells_whether_a_model_server_runs_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch, *, is_found: bool
+) -> None:
+    server = LocalServer("ollama", "Ollama", "http://127.0.0.1:11434/v1")
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\n"))
+    console = Console(file=io.StringIO(), soft_wrap=True)
+    address = choose_address((server,) if is_found else (), console)
+    shown = console.file.getvalue()
+    assert (NO_SERVER in shown) is not is_found
+    assert (address == server.base_url) is is_found
 
 
 def test_login_asks_for_every_value_and_hides_the_key(home) -> None:

@@ -142,6 +142,12 @@ NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcr
 """Parts of names of models that cannot chat; such models come last in the list."""
 
 
+NO_SERVER = (
+    "No model server runs on this machine (Ollama, LM Studio …); to use one, start it, stop with "
+    "Ctrl-C and run `indwell login` again."
+)
+
+
 def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
     """Let the user choose a running server, a known provider, or another address."""
     rows: list[tuple[str, str]] = []
@@ -150,6 +156,8 @@ def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
         rows.append((f"{server.title}, running on this machine ({state})", server.base_url))
         if server.warning:
             say(console, f"! {server.warning}")
+    if not servers:
+        say(console, NO_SERVER)
     rows += [(row.title, row.base_url) for row in CATALOGUE if row.port is None]
     say(console, "Which endpoint?")
     for number, (title, address) in enumerate(rows, 1):
