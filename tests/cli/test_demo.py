@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from indwell.cli.demo.command import IN_A_PROJECT
 from indwell.providers.scripted import CHECK, DEMO_MODEL
 from indwell.service.demo_project import make_project
 from support.editing import MODEL, USAGE, Home, bash, results, texts_of
@@ -69,6 +70,12 @@ async def test_the_demo_fixes_every_made_up_project(home) -> None:
         assert 0 < report["seconds"] < 30
     assert home.files.keys() == {"shop.py"}
     assert len(set((home.state / "sessions").iterdir())) == len(SEEDS)
+
+
+async def test_the_demo_sends_nobody_to_a_review_of_its_deleted_project(home) -> None:
+    shown = await indwell("demo", environment=home.environment(), folder=home.workspace)
+    assert (shown.code, "change to review: indwell review" in shown.stdout) == (0, False)
+    assert IN_A_PROJECT in " ".join(shown.stdout.split())
 
 
 SEED = 1

@@ -38,6 +38,11 @@ from indwell.workspace.disk import DiskWorkspace
 CHECK_TIMEOUT_S = 60.0
 TURN_TIMEOUT_S = 900.0  # the time limit in seconds, because a slow local model takes minutes
 
+IN_A_PROJECT = (
+    "In your own project, the change would now wait for your review: `indwell review`. The demo "
+    "deletes its project at the end."
+)
+
 
 class Tokens(msgspec.Struct, frozen=True):
     """The tokens that the turn used."""
@@ -165,10 +170,15 @@ class DemoRun:
 
     def _show(self, event: Mapping[str, Any]) -> None:
         known = msgspec.convert(event, type=events.Event)
+        n_changes = 0
         if isinstance(known, events.TurnFinished):
             self._finished = known
+            n_changes = known.to_review
+            known = msgspec.structs.replace(known, to_review=0)  # the project is deleted soon
         if not self._console.quiet:
             self._view(known)
+        if n_changes:
+            self._say(IN_A_PROJECT)
 
     async def _permit(self, params: Mapping[str, Any]) -> str:
         """Allow the scripted model's calls and the project's own check.
