@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,17 @@ from hypothesis import strategies as st
 from indwell.cli.doctor.check import DoctorCheck, DoctorFinding, blocking, run_checks
 from indwell.cli.doctor.command import endpoint_findings, proxies
 from indwell.cli.doctor.machine import editors
-from indwell.cli.doctor.report import LINE_LIMIT, Diagnosis, Private, bundle, redacted
+from indwell.cli.doctor.report import (
+    LINE_LIMIT,
+    Diagnosis,
+    Private,
+    bundle,
+    redacted,
+    timing_lines,
+)
 from indwell.errors import SettingsError
+from indwell.sandbox.confine.strength import strength
+from indwell.sessions.storage.store import SessionStore
 from indwell.settings.keys import KeyringUnusable, KeyStore, Ring
 from support import file_keyring
 from support.editing import Home
@@ -155,6 +165,20 @@ async def test_a_bug_report_contains_no_key_no_name_and_no_home_folder(home) -> 
     assert "HTTPS_PROXY is http://127.0.0.1:9/" in ended.stdout
     for private in (CANARY, str(home.folder), "jane-canary", "me:"):
         assert private not in ended.stdout, ended.stdout
+
+
+async def test_the_timings_of_a_report_say_nothing_twice_and_name_the_sandbox(home) -> None:
+    for _ in range(2):
+        _, log = SessionStore(home.state, home.workspace).create(model="m", now=datetime.now(UTC))
+        await log.close()
+    lines = timing_lines(home.environment(), {"model": 0.5, "editor": 1.0})
+    assert lines[:2] == (
+        "checks: editor 1.00 s, model 0.50 s",
+        "turns of a session with m: none ended",
+    )
+    held = strength()
+    words = held.words or "commands are not sandboxed"
+    assert lines[2:] == (f"sandbox: {words} (level {held.level})",)
 
 
 async def test_a_report_is_written_only_after_a_yes(home) -> None:

@@ -272,8 +272,9 @@ def timing_lines(environment: Mapping[str, str], checks: Mapping[str, float]) ->
     lines = ["checks: " + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in slowest)]
     found = _or_nothing(lambda: logs(state_folder(environment)))
     lines += filter(None, (_session_line(path) for _, path in found[:SESSIONS]))
-    lines.append(f"sandbox: {strength().level} {strength().words}")
-    return tuple(lines)
+    held = strength()
+    lines.append(f"sandbox: {held.words or 'commands are not sandboxed'} (level {held.level})")
+    return tuple(dict.fromkeys(lines))  # two sessions may have had the same turns
 
 
 def _session_line(path: Path) -> str:
