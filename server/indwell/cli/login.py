@@ -142,10 +142,7 @@ NO_CHAT = ("embed", "rerank", "whisper", "tts", "dall-e", "moderation", "transcr
 """Parts of names of models that cannot chat; such models come last in the list."""
 
 
-NO_SERVER = (
-    "No model server runs on this machine (Ollama, LM Studio …); to use one, start it, stop with "
-    "Ctrl-C and run `indwell login` again."
-)
+NO_SERVER = "No model server, such as Ollama, runs here. Start one and run `indwell login` again."
 
 
 def choose_address(servers: Sequence[LocalServer], console: Console) -> str:
