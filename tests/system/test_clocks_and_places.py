@@ -142,8 +142,9 @@ def test_no_duration_is_measured_with_the_wall_clock() -> None:
         for path in PACKAGE.rglob("*.py")
         if wall_clock.search(path.read_text("utf-8"))
     }
+    # They are compared with times of files.
     watching = {"files/watch/installed_repositories.py", "files/watch/tree.py"}
-    ages_of_files = {*watching, "service/demo_project.py", "files/private.py"}  # compared with times of files
+    ages_of_files = {*watching, "service/demo_project.py", "files/private.py"}
     assert found == {*ages_of_files, "mcp/login.py"}
     assert wall_clock.search("taken = time.time() - started")
 
