@@ -126,7 +126,12 @@ async def test_a_program_that_ended_while_it_was_started_is_not_reaped_as_an_orp
 def dead_orphan() -> int:
     """Return an adopted process that has ended, and is older than all later runs."""
     leftovers.prepare()
-    pid = int(subprocess.check_output(["/bin/sh", "-c", "setsid true & echo $!"]))
+    reading, writing = os.pipe()
+    # The process ends after the shell, which could reap it otherwise.
+    command = "exec 3<&0; setsid cat <&3 >/dev/null & echo $!"
+    pid = int(subprocess.check_output(["/bin/sh", "-c", command], stdin=reading))
+    os.close(reading)
+    os.close(writing)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     orphan = process_of(pid)
     assert orphan is not None
