@@ -79,7 +79,7 @@ def hide_across(pieces: Sequence[str], find: FindSecrets) -> list[str]:
 
 
 def _long_mark(kind: str, length: int) -> str:
-    """Return a mark with at least one character for each of the secret."""
+    """Return a mark of at least ``length`` characters, the length of the secret."""
     short = mark(kind)
     return f"{short[:-1]}{'.' * (length - len(short))}]"
 

@@ -2,13 +2,12 @@
 import * as vscode from "vscode";
 import type { EventParams } from "../../protocol.ts";
 import { t } from "../../shared/l10n.ts";
-import type { ToHost } from "../../shared/messages.ts";
 import { ownQuestions, sessionOf } from "../../shared/state/selectors.ts";
-import type { Attachment, PanelState, Question } from "../../shared/state/state.ts";
+import type { PanelState, Question } from "../../shared/state/state.ts";
 import { behindWords } from "../../shared/words.ts";
 import { debounced, realClock } from "../clock.ts";
 import type { LastCommands } from "../editor/attach/last-command.ts";
-import type { ChatHere } from "../editor/chat-link.ts";
+import type { ChatHere, ChatLink } from "../editor/chat-link.ts";
 import { FirstRunFlow } from "../first-run/flow.ts";
 import { manageKeys } from "../first-run/manage-keys.ts";
 import type { Models } from "../models/register.ts";
@@ -22,31 +21,7 @@ import { connectionOf, serverBackend } from "./server-backend.ts";
 import { SessionTabs, type TabParts } from "./session/session-tabs.ts";
 import { vscodePorts } from "./vscode-ports.ts";
 
-interface Chat extends vscode.Disposable {
-  /** The current state; `pending.rows` are all pending changes of the workspace. */
-  readonly state: PanelState;
-  /** Called at most 30 times a second. */
-  readonly onDidChangeState: vscode.Event<PanelState>;
-  /** Called for every event of the server, in every session. */
-  readonly onEvent: vscode.Event<EventParams>;
-  /** The chat in which the user worked last: the panel, or an editor tab. */
-  readonly here: ChatHere;
-  /** The chats of the panel and of all editor tabs. */
-  readonly all: readonly ChatHere[];
-  /** Opens a session in an editor tab; null opens a new session. */
-  openTab(session: string | null): Promise<void>;
-  /** Whether the panel, or a tab with the panel's session, is visible. */
-  readonly visible: boolean;
-  /**
-   * Shows the panel; `focus` moves the focus to the composer or the open question. Returns false if
-   * the panel cannot be shown.
-   */
-  show(focus: boolean | "question" | "find"): Promise<boolean>;
-  /** Carries out a message as if the user had chosen it in the panel. Never rejects. */
-  perform(message: ToHost): Promise<void>;
-  /** Sends a prompt with its own attachments; the draft keeps its text and attachments. */
-  ask(words: string, attachments: readonly Attachment[]): void;
-}
+interface Chat extends ChatLink, vscode.Disposable {}
 
 const SHOW = t("Show");
 /** Milliseconds between two reports of the state. */

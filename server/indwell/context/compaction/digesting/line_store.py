@@ -131,7 +131,7 @@ class KeySet:
                 mask = len(slots) - 1
 
     def mark_known(self, keys: Iterable[int]) -> None:
-        """Mark the keys that the set has."""
+        """Mark those of the given keys that are in the set; ignore the others."""
         for key in keys:
             if key and self._slots[at := self._place(key)]:
                 self._slots[at] = -key

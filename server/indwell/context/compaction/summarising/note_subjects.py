@@ -15,7 +15,7 @@ from typing import NamedTuple
 from indwell.context.compaction.summarising import note_words as words_of
 from indwell.lazy_pattern import lazy_pattern
 
-MOST_PLAIN = 4  # the limit of words in a subject or a value of a plain statement
+MOST_PLAIN = 4  # A plain statement has at most 4 words in its subject, and 4 in its value.
 
 _LEAST_TERM = 2  # a shorter word says nothing, unless it has a digit
 _PLAIN_LETTERS = frozenset("AIOYEÀ")  # words of one letter at the beginning of a sentence
