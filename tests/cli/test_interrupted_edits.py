@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from indwell.files.in_place import new_journal
-from indwell.files.new_file import usable
+from indwell.files.contents.in_place import new_journal
+from indwell.files.contents.new_file import usable
 from indwell.lsp.workspace.editor_workspace import EditorWorkspace
 from indwell.wiring.service import Composition
 from support.editing import READ, SOURCE, USAGE, Home

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from indwell.cli.login import NO_SERVER, choose_address
+from indwell.cli.connections.login import NO_SERVER, choose_address
 from indwell.providers.endpoint import LocalServer
 from support import file_keyring
 from support.editing import Home

@@ -25,8 +25,8 @@ from typing import Any
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names
-from indwell.files.atomic import replace_with, write_atomic
-from indwell.files.reading import read_bytes
+from indwell.files.contents.atomic import replace_with, write_atomic
+from indwell.files.contents.reading import read_bytes
 from indwell.files.system.copying import write_all
 
 # error, and the number n if every n-th call fails

@@ -22,8 +22,8 @@ from collections import Counter
 from pathlib import Path
 
 from indwell.files.append_log import list_names
-from indwell.files.atomic import replace_with, write_atomic
-from indwell.files.reading import read_bytes
+from indwell.files.contents.atomic import replace_with, write_atomic
+from indwell.files.contents.reading import read_bytes
 from indwell.files.system.copying import write_all
 
 KINDS = ("rename", "in place", "stream", "create")

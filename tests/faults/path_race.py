@@ -23,10 +23,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from indwell.errors import ToolError
-from indwell.files.atomic import write_atomic
 from indwell.files.beneath import locate, walk_below
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import opened_beneath, read_bytes
 from indwell.files.listing import list_folder
-from indwell.files.reading import opened_beneath, read_bytes
 
 LIMIT_B = 1_000
 EXCHANGE = 2  # linux/fs.h: RENAME_EXCHANGE

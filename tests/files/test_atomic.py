@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, ToolError
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from support.platforms import posix_only
 
 if sys.platform != "win32":

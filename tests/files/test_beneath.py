@@ -8,8 +8,8 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.files.beneath import PathBeneath, check_path, locate, open_place
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import FolderEntry, list_folder
-from indwell.files.reading import read_bytes
 from support.platforms import posix_only
 
 LIMIT_B = 1_000

@@ -13,7 +13,7 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from support.platforms import posix_only
 
 ACCESS = "system.posix_acl_access"

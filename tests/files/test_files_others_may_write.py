@@ -7,7 +7,7 @@ import os
 import pytest
 
 from indwell.errors import ToolError
-from indwell.files.reading import read_guarded
+from indwell.files.contents.reading import read_guarded
 from support.platforms import posix_only
 
 LIMIT_B = 100

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from indwell.files.append_log import list_names
-from indwell.files.atomic import write_atomic
-from indwell.files.reading import read_bytes
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import read_bytes
 from support.platforms import posix_only
 
 OLD, NEW = b"old text " * 50_000, b"new " * 20_000
@@ -26,7 +26,7 @@ import os
 import sys
 from pathlib import Path
 from indwell.errors import ToolError
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 path = Path(sys.argv[1])
 private = None if len(sys.argv) > 2 else path.parent.parent / "undo"
 if len(sys.argv) > 2:  # whom to become; Python itself may lie where they cannot read

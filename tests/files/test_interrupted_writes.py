@@ -14,10 +14,10 @@ import pytest
 
 from indwell.errors import ToolError
 from indwell.files.append_log import list_names
-from indwell.files.atomic import write_atomic
-from indwell.files.in_place import new_journal, undo_path
-from indwell.files.new_file import known_name, usable
-from indwell.files.reading import read_bytes
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.in_place import new_journal, undo_path
+from indwell.files.contents.new_file import known_name, usable
+from indwell.files.contents.reading import read_bytes
 from support.platforms import posix_only
 
 pytestmark = posix_only("kernel")

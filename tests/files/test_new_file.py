@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from indwell.files.append_log import list_names
-from indwell.files.new_file import Fresh
+from indwell.files.contents.new_file import Fresh
 from indwell.files.system import calls
 from indwell.files.system.copying import write_all
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.atomic import replace_with
-from indwell.files.reading import opened_beneath
+from indwell.files.contents.atomic import replace_with
+from indwell.files.contents.reading import opened_beneath
 from indwell.files.system.copying import copy_all, copy_range, write_all
 from support.platforms import posix_only
 

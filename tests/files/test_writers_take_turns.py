@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.locks import one_writer
 from support.platforms import posix_only
 
@@ -20,7 +20,7 @@ ADD = """
 import sys
 from pathlib import Path
 from indwell.errors import TextMoved
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 path, root, moved = Path(sys.argv[1]), Path(sys.argv[2]), 0
 for _ in range(40):
     while True:

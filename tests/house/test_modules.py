@@ -84,6 +84,15 @@ def test_no_module_is_longer_than_500_lines() -> None:
     assert [str(path) for path, length in lengths.items() if length > MAX_LINES] == []
 
 
+def test_a_folder_has_15_entries_unless_each_entry_is_a_layer_or_a_feature() -> None:
+    files = (one.relative_to(PACKAGE) for one in PACKAGE.rglob("*") if one.is_file())
+    written = [one for one in files if "__pycache__" not in one.parts and one.name != "__init__.py"]
+    entries = {one for path in written for one in (path, *path.parents)}
+    sizes = Counter(one.parent.as_posix() for one in entries if one.parts)
+    crowded = {folder for folder, size in sizes.items() if size > MAX_ENTRIES}
+    assert crowded == {".", "agent/features"}
+
+
 def test_the_vs_code_extension_has_short_files_in_small_folders() -> None:
     paths = list(EXTENSION.rglob("*"))
     folders = [EXTENSION, *(one for one in paths if one.is_dir())]

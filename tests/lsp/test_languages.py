@@ -8,7 +8,7 @@ from indwell.agent.core import events
 from indwell.lsp.messages.methods import CommitMessageResult
 from indwell.lsp.messages.values import translated
 from indwell.lsp.messages.views import LoginResult, StepRow
-from indwell.service.event_translation import translated_event
+from indwell.service.front_door import translated_event
 from indwell.translation import ENGLISH, translation_for
 from support.editing import Home, bash, editing, mend, results
 from support.fake_editor.buffer import lines_range

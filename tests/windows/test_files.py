@@ -18,12 +18,12 @@ import win32security
 
 from indwell.errors import EditRefused, ToolError
 from indwell.files.append_log import AppendLog, make_private_folder
-from indwell.files.atomic import write_atomic
 from indwell.files.beneath import PathBeneath, open_place, parent_folder
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import read_guarded
 from indwell.files.listing import file_mark, names_of_file, state_of
 from indwell.files.locks import locked, one_writer
 from indwell.files.private import remove_own, remove_own_tree, replace_durable, write_private
-from indwell.files.reading import read_guarded
 from indwell.files.system import access, calls, windows
 from indwell.files.system.held_files import HeldOpen
 from indwell.files.user_files import delete_exactly, put_back

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from indwell.errors import EditRefused, TextMoved, ToolError
-from indwell.files.in_place import new_journal
-from indwell.files.new_file import usable
+from indwell.files.contents.in_place import new_journal
+from indwell.files.contents.new_file import usable
 from indwell.workspace.disk import DiskWorkspace
 from support.platforms import posix_only
 

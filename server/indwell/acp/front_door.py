@@ -15,8 +15,7 @@ from indwell.agent.core import events
 from indwell.agent.features.questions import CLOSED, UserQuestion, answer_of
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.policy.approvals import Answer, Approver, AskedKind, Chosen, Question, Reply
-from indwell.service.event_translation import translated_event
-from indwell.service.front_door import AskingSession
+from indwell.service.front_door import AskingSession, translated_event
 from indwell.settings.model import DAY_S, Settings
 from indwell.translation import translation_from_environment
 

@@ -39,7 +39,7 @@ from indwell.batch.workspace import AttemptPlace, Unfetched, patch_between, prep
 from indwell.bounds.command_bounds import confiner
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import list_names, make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree
 from indwell.policy.rules import Widening

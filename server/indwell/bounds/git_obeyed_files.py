@@ -15,8 +15,8 @@ from typing import TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.disk_names import folds_case
-from indwell.files.reading import read_bytes
 from indwell.files.system import calls
 from indwell.files.watch.tree import FileStamp, FoundChanges, found_at, names_in
 from indwell.policy.guarded_paths import GIT_OBEYS

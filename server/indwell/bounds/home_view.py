@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
-from indwell.files.reading import read_bytes
+from indwell.files.contents.reading import read_bytes
 from indwell.files.watch.tree import names_in
 from indwell.lazy_pattern import lazy_pattern
 

@@ -17,6 +17,7 @@ import msgspec
 
 from indwell.bounds.git_obeyed_files import SAMPLE, Copy
 from indwell.errors import ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.disk_names import resolved_here
 from indwell.files.listing import exists
 from indwell.files.quarantine import (
@@ -28,7 +29,6 @@ from indwell.files.quarantine import (
     put_link,
     restore_access,
 )
-from indwell.files.reading import read_bytes
 from indwell.files.spelling import quoted
 from indwell.files.watch.tree import FoundChanges
 from indwell.lazy_pattern import lazy_pattern

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from indwell.cli.mcp.grammar import split_program
+from indwell.cli.connections.mcp_grammar import split_program
 from indwell.cli.parser import make_parser
 from indwell.cli.run.grammar import NEWEST, Format, limits_of
 from indwell.cli.terminal.telling import tell, tell_help, told
@@ -74,7 +74,7 @@ def _run_parsed(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         case "trust" | "permissions" | "audit" | "memory":
             return _safety(options, parser)
         case "mcp":
-            from indwell.cli.mcp.command import mcp
+            from indwell.cli.connections.mcp import mcp
 
             return mcp(options, parser)
         case "demo":
@@ -197,15 +197,15 @@ def _commit_message(options: argparse.Namespace, parser: argparse.ArgumentParser
 def _first_minutes(options: argparse.Namespace) -> int:
     match options.command:
         case "login":
-            from indwell.cli.login import LoginOptions, login
+            from indwell.cli.connections.login import LoginOptions, login
 
             return login(taken(LoginOptions, options, is_tested=not options.no_test))
         case "logout":
-            from indwell.cli.login import logout
+            from indwell.cli.connections.login import logout
 
             return logout(options.origin, as_json=options.json)
         case "models":
-            from indwell.cli.login import models
+            from indwell.cli.connections.models import models
 
             return models(as_json=options.json)
         case "setup":

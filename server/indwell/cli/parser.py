@@ -6,8 +6,8 @@ import argparse
 
 from indwell import __version__
 from indwell.cli.cassette.grammar import record_options, replay_cassette_options
+from indwell.cli.connections.mcp_grammar import mcp_options
 from indwell.cli.doctor.grammar import doctor_options
-from indwell.cli.mcp.grammar import mcp_options
 from indwell.cli.replay.grammar import replay_options
 from indwell.cli.run.batch_grammar import batch_options
 from indwell.cli.run.evaluate_grammar import evaluate_options

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from indwell.files.append_log import make_private_folder
+from indwell.files.contents.new_file import random_name
+from indwell.files.contents.reading import read_regular
 from indwell.files.locks import lock_now
-from indwell.files.new_file import random_name
-from indwell.files.reading import read_regular
 from indwell.files.system import calls
 from indwell.files.system.access import is_users
 from indwell.files.system.copying import write_all

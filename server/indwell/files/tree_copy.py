@@ -12,8 +12,8 @@ import msgspec
 
 from indwell.errors import ToolError
 from indwell.files.append_log import make_private_folder
+from indwell.files.contents.reading import opened_beneath, read_regular
 from indwell.files.private import read_own
-from indwell.files.reading import opened_beneath, read_regular
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.copying import set_mode, write_all

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.append_log import read_bytes_private
-from indwell.files.atomic import write_atomic
 from indwell.files.beneath import find, locate, open_place, parent_folder, plain_os_errors
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.new_file import usable
+from indwell.files.contents.reading import read_regular
 from indwell.files.locks import one_writer
-from indwell.files.new_file import usable
 from indwell.files.private import write_durable
-from indwell.files.reading import read_regular
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.copying import set_mode, write_all

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.context.untrusted_text import narrow, one_line
 from indwell.errors import ToolError, WrongArgument
-from indwell.files.reading import read_bytes
+from indwell.files.contents.reading import read_bytes
 from indwell.files.system.access import why_foreign
 from indwell.mcp.definition import HttpServer, ServerDefinition, StdioServer
 from indwell.mcp.offers import McpError

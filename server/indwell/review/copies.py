@@ -19,9 +19,9 @@ import msgspec
 
 from indwell.errors import EditRefused, TextMoved, TooLarge, ToolError
 from indwell.files.append_log import make_private_folder
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import exists
 from indwell.files.private import read_own, remove_own, write_durable
-from indwell.files.reading import read_bytes
 from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
 from indwell.files.watch.snapshot import digest_of
 from indwell.lazy_pattern import lazy_pattern

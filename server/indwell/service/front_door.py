@@ -1,4 +1,7 @@
-"""The interface between the service and a client: an editor, a terminal, or another program."""
+"""The interface between the service and a client: an editor, a terminal, or another program.
+
+Indwell's own sentences in an event are translated here, for one client.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,14 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import msgspec
+
+from indwell.agent.core import events
 from indwell.agent.core.events import Event
 from indwell.policy.approvals import Approver
 from indwell.providers.base import ModelConnection
 from indwell.settings.model import Settings
+from indwell.translation import Translation
 
 
 class AskingSession(NamedTuple):
@@ -126,3 +133,28 @@ class FrontDoor(Protocol):
             whose: Returns the session's title, if the user may not know which session asks.
         """
         ...
+
+
+def translated_event(event: Event, translation: Translation) -> Event:
+    """Return an event with the messages of Indwell in the user's language.
+
+    Texts by the user, the model and programs stay as they are, and so do commands and diffs.
+    """
+    if not translation.language:
+        return event
+    replace, say = msgspec.structs.replace, translation.of
+    match event:
+        case events.Notice(message=message):
+            return replace(event, message=say(message))
+        case events.TurnFinished(message=message, verified=verified):
+            return replace(event, message=say(message), verified=say(verified))
+        case events.PermissionAsked(title=title, reason=reason):
+            return replace(event, title=say(title), reason=say(reason))
+        case events.ToolFinished(message=message):
+            return replace(event, message=say(message))
+        case events.Compacted(note=note):
+            return replace(event, note=say(note))
+        case events.QueueChanged(held=held):
+            return replace(event, held=say(held))
+        case _:
+            return event

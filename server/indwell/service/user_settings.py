@@ -8,14 +8,19 @@ from pathlib import Path
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
 from indwell.files.append_log import make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.listing import is_missing
 from indwell.files.private import write_private
 from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
 from indwell.providers.catalogue import title_of
 from indwell.providers.endpoint import NO_EXTRAS, OPENAI_URL, Extras
-from indwell.service.stored_keys import extras_of, foreign_key_notice, is_foreign_key, key_store
+from indwell.service.stored_keys import (
+    extras_of,
+    foreign_key_notice,
+    is_foreign_key,
+    key_store,
+)
 from indwell.settings.credentials import origin_of
 from indwell.settings.endpoints import in_force
 from indwell.settings.load import WORKSPACE_FILE, Loaded, load, unreadable_workspace
@@ -126,7 +131,7 @@ def _workspace_bytes(root: Path) -> bytes | None:
     Raises:
         ToolError: The file exists, or may exist, but cannot be read.
     """
-    from indwell.files.reading import read_bytes
+    from indwell.files.contents.reading import read_bytes
 
     path = root / WORKSPACE_FILE
     try:

@@ -16,8 +16,8 @@ import msgspec
 
 from indwell.context.task_state import MOST_BYTES
 from indwell.errors import SessionError, ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.private import write_private
-from indwell.files.reading import read_bytes
 from indwell.sessions.branches import (
     Fork,
     Rewind,

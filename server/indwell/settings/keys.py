@@ -14,7 +14,7 @@ import msgspec
 from indwell.compatibility import StoredForm
 from indwell.errors import NewerVersion, SettingsError, ToolError, UserError, reason
 from indwell.files.append_log import make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.locks import locked
 from indwell.files.private import read_own, write_private
 from indwell.files.spelling import quoted

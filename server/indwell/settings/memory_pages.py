@@ -16,10 +16,10 @@ from indwell.compatibility import refuse_newer_page, with_version_comment
 from indwell.context.memory import PAGE_LIMIT_B, Fact, Scope, entries, new_page, with_fact, without
 from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import read_guarded
 from indwell.files.locks import locked
 from indwell.files.private import write_private
-from indwell.files.reading import read_guarded
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 

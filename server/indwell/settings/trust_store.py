@@ -18,11 +18,11 @@ import msgspec
 from indwell.compatibility import StoredForm
 from indwell.errors import NewerVersion, SettingsError, ToolError, reason
 from indwell.files.append_log import make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import read_guarded
 from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import write_durable
-from indwell.files.reading import read_guarded
 from indwell.files.spelling import quoted
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile
 

@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from indwell.errors import NotText, TooLarge, ToolError
-from indwell.files.reading import read_bytes
+from indwell.files.contents.reading import read_bytes
 from indwell.files.spelling import quoted
 from indwell.tools.arguments import PATHS, Given, of_struct, renamed
 from indwell.tools.base import Outcome, Picture, Tool, ToolContext, ToolFacts

@@ -14,8 +14,8 @@ from indwell.agent.features.skills.feature import FoundSkills, SkillCatalogue
 from indwell.agent.features.skills.folders import SkillFolders
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.errors import SettingsError, ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import is_file, mark_of
-from indwell.files.reading import read_bytes
 from indwell.files.system.access import why_foreign
 from indwell.files.watch.file_watch import FolderWatch
 from indwell.sandbox.environment import program_on_path

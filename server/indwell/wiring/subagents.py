@@ -25,8 +25,8 @@ from indwell.bounds.folder_trust import FolderTrust
 from indwell.bounds.secrets import visible_place
 from indwell.errors import ToolError
 from indwell.files.append_log import AppendLog, list_names
+from indwell.files.contents.reading import read_bytes
 from indwell.files.private import read_own
-from indwell.files.reading import read_bytes
 from indwell.prompt.system import EXPLORE
 from indwell.sessions.log_lines import FORMAT
 from indwell.sessions.records import SessionStarted

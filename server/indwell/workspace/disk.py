@@ -13,11 +13,11 @@ from typing import TypeVar
 import msgspec
 
 from indwell.errors import EditRefused, NotText, TextMoved, TooLarge, ToolError
-from indwell.files.atomic import replace_with, write_atomic
 from indwell.files.beneath import locate
+from indwell.files.contents.atomic import replace_with, write_atomic
+from indwell.files.contents.reading import OpenFile, opened_beneath, read_bytes, read_regular
 from indwell.files.disk_names import true_path
 from indwell.files.listing import exists, list_folder
-from indwell.files.reading import OpenFile, opened_beneath, read_bytes, read_regular
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.copying import copy_range, write_all
@@ -63,7 +63,8 @@ class DiskWorkspace:
 
     Args:
         roots: Folders that the agent may work in; commands start in the first folder.
-        private: A folder in the user's state for undo files; see ``files.atomic.write_atomic``.
+        private: A folder in the user's state for undo files; see
+            ``files.contents.atomic.write_atomic``.
     """
 
     def __init__(self, roots: Sequence[Path], *, private: Path | None = None) -> None:
@@ -340,7 +341,7 @@ class LargeFiles:
     Args:
     roots: Resolved folders.
 
-    private: See ``files.atomic.write_atomic``.
+    private: See ``files.contents.atomic.write_atomic``.
     """
 
     def __init__(self, roots: Sequence[Path], private: Path | None = None) -> None:

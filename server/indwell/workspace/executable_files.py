@@ -8,9 +8,9 @@ from itertools import islice
 from pathlib import Path
 
 from indwell.errors import TooLarge, ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.disk_names import OtherShare, leads_abroad, real_path_here
 from indwell.files.listing import FolderEntry, exists, list_folder
-from indwell.files.reading import read_bytes
 from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.prompt.instruction_files import (

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from indwell.errors import ToolError
+from indwell.files.contents.reading import opened_beneath
 from indwell.files.listing import list_folder
-from indwell.files.reading import opened_beneath
 from indwell.workspace.encoding.editorconfig import above, matches, setting_of
 from indwell.workspace.git.git_config import entries
 from indwell.workspace.git.repository import around, repository_of

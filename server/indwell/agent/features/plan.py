@@ -32,8 +32,8 @@ from indwell.context.task_state import (
 )
 from indwell.context.untrusted_text import narrow
 from indwell.errors import SessionError, ToolError, UserError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import exists
-from indwell.files.reading import read_bytes
 from indwell.messages import Source, Text
 from indwell.prompt.system import mode_words, plan_mode_words
 from indwell.sessions.branches import plan_of

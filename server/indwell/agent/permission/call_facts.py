@@ -15,8 +15,8 @@ from indwell.bounds.rules import Rules
 from indwell.bounds.secrets import folders_above, other_names
 from indwell.errors import ToolError
 from indwell.files.beneath import locate
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import exists, has_other_names, is_file
-from indwell.files.reading import read_bytes
 from indwell.files.spelling import HERE, relative, slashed
 from indwell.policy.call_facts import NO_FILE, CallFacts
 from indwell.policy.commands.path_rules import Situation

@@ -22,7 +22,7 @@ from indwell.bounds.git.git_program import TIME_S, run_git
 from indwell.bounds.git.known_state import GitEntry, GitNote, KeptFile, RepositoryState
 from indwell.bounds.git.store import NO_OBJECT, Store, UnreadableStore, faults, refs_of, store_of
 from indwell.errors import ToolError
-from indwell.files.reading import read_bytes
+from indwell.files.contents.reading import read_bytes
 from indwell.files.spelling import quoted
 from indwell.policy.paths import is_protected
 from indwell.workspace.git.repository import around, nested, repository_of

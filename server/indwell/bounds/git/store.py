@@ -22,8 +22,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.contents.reading import opened_beneath, read_bytes
 from indwell.files.disk_names import leads_abroad
-from indwell.files.reading import opened_beneath, read_bytes
 from indwell.files.system import calls
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.git.repository import repository_of

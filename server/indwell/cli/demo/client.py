@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from indwell.errors import UserError
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.sandbox.starting import start_conversation
 from indwell.workspace.text import document_lines
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 from rich.console import Console
 
+from indwell.cli.connections.login import MARKS, PLAIN_MARKS
 from indwell.cli.doctor import machine, own_files, project
 from indwell.cli.doctor.check import (
     DoctorCheck,
@@ -39,7 +40,6 @@ from indwell.cli.doctor.report import (
     timing_lines,
     write_report,
 )
-from indwell.cli.login import MARKS, PLAIN_MARKS
 from indwell.cli.terminal.front_door import TerminalApprover
 from indwell.cli.terminal.interruptible_work import wait_for
 from indwell.cli.terminal.json_line import json_line

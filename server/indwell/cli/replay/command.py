@@ -21,7 +21,7 @@ from indwell.context.compaction.step import TokenRates
 from indwell.context.request.window_parts import PART_NAMES
 from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.replay.cache import CacheRules
 from indwell.replay.fitted_sessions import LeftOut, fitted_sessions, fold
 from indwell.replay.loss import Reader

@@ -15,7 +15,7 @@ from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.output import TerminalView, plan_advice
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 
 
 class UnusableFile(UserError):

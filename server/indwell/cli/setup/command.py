@@ -44,7 +44,7 @@ from indwell.compatibility import StoredForm
 from indwell.context.untrusted_text import visible
 from indwell.errors import ToolError, UserError
 from indwell.files.append_log import make_private_folder, read_bytes_private
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.user_files import delete_exactly, keep_beside
 from indwell.settings.paths import state_folder
 from indwell.workspace.paths import visible as visible_path

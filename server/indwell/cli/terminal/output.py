@@ -19,7 +19,7 @@ from indwell.agent.features.subagents.definition import SubagentNames
 from indwell.cli.terminal.telling import terminal_translation, told
 from indwell.context.task_state import shown_lines
 from indwell.context.untrusted_text import short_line, visible
-from indwell.service.event_translation import translated_event
+from indwell.service.front_door import translated_event
 
 AGAIN = "the answer starts again"
 MOST_TOLD = 5  # the limit of shown compactions in a turn

@@ -11,9 +11,9 @@ import msgspec
 
 from indwell.context.untrusted_text import folded, visible
 from indwell.errors import ToolError, UserError
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import read_bytes
 from indwell.files.private import read_own
-from indwell.files.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.files import LIMIT_B

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from indwell.errors import ToolError, UserError, reason
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import list_folder, newest_first
-from indwell.files.reading import read_bytes
 from indwell.files.spelling import quoted
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.chat import layout

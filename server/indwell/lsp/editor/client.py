@@ -22,7 +22,7 @@ from indwell.lsp.messages.methods import AskParams, AskResult
 from indwell.lsp.wire import sync
 from indwell.lsp.wire.base_protocol import RequestError
 from indwell.lsp.wire.language_server import Server
-from indwell.service.event_translation import translated_event
+from indwell.service.front_door import translated_event
 from indwell.translation import Translation
 
 

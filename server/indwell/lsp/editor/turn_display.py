@@ -11,7 +11,7 @@ from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.session import Session
 from indwell.context.untrusted_text import short_line, visible
 from indwell.errors import SessionError, ToolError, reason
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.spelling import quoted
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.progress import REASON_LIMIT, summary

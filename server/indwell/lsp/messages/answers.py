@@ -18,7 +18,7 @@ from indwell.lsp.messages.views import PlanResult
 from indwell.messages import Usage
 from indwell.providers.endpoint import LoginOutcome
 from indwell.providers.offered_models import OfferedModel
-from indwell.service.event_translation import translated_event
+from indwell.service.front_door import translated_event
 from indwell.service.sessions.recorded_turns import RecordedTurn, events_of
 from indwell.service.turns.queue import Queue, Ticket
 from indwell.sessions.branches import plan_of, todo_of

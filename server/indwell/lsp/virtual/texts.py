@@ -19,8 +19,8 @@ from indwell.context.request.window_parts import window_parts
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import one_line, visible
 from indwell.errors import ToolError, UserError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.listing import exists
-from indwell.files.reading import read_bytes
 from indwell.lsp.host import Host
 from indwell.lsp.messages.context import (
     AttachedRow,

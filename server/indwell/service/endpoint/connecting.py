@@ -9,7 +9,7 @@ from typing import Literal
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files.append_log import make_private_folder
-from indwell.files.atomic import write_atomic
+from indwell.files.contents.atomic import write_atomic
 from indwell.files.spelling import quoted
 from indwell.messages import EFFORTS, Effort
 from indwell.providers.catalogue import CATALOGUE

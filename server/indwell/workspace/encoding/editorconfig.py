@@ -13,7 +13,7 @@ from operator import or_
 from pathlib import Path
 
 from indwell.errors import ToolError
-from indwell.files.reading import read_bytes
+from indwell.files.contents.reading import read_bytes
 from indwell.lazy_pattern import lazy_pattern
 
 LIMIT_B = 65_536  # The rest of a longer .editorconfig is not read.

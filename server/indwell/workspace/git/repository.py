@@ -11,9 +11,9 @@ from pathlib import Path
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.disk_names import leads_abroad, real_path_here
 from indwell.files.listing import exists
-from indwell.files.reading import read_bytes
 from indwell.files.watch.tree import Tree, listings_of
 from indwell.lazy_pattern import lazy_pattern
 from indwell.workspace.base import Workspace

@@ -16,9 +16,9 @@ from indwell.agent.features.instructions.feature import NOTHING, FoundInstructio
 from indwell.bounds.rules import Trust
 from indwell.bounds.secrets import visible_place
 from indwell.errors import ToolError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.disk_names import leads_abroad
 from indwell.files.listing import exists, list_folder
-from indwell.files.reading import read_bytes
 from indwell.policy.paths import is_inside
 from indwell.prompt.instruction_files import (
     AT_ROOT,

@@ -11,9 +11,9 @@ from indwell.bounds.rules import UNREADABLE, Trust
 from indwell.bounds.secrets import visible_place
 from indwell.context.untrusted_text import one_line
 from indwell.errors import ToolError, UserError
+from indwell.files.contents.reading import read_bytes
 from indwell.files.disk_names import leads_abroad
 from indwell.files.listing import list_folder
-from indwell.files.reading import read_bytes
 from indwell.files.spelling import quoted
 from indwell.files.system.access import why_foreign
 from indwell.files.watch.file_watch import FolderWatch

@@ -13,7 +13,7 @@ import msgspec
 from indwell import edges
 from indwell.errors import TooLarge, ToolError
 from indwell.files.beneath import find, open_place, plain_os_errors
-from indwell.files.in_place import put_right
+from indwell.files.contents.in_place import put_right
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.access import check_guarded

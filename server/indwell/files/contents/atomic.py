@@ -15,7 +15,7 @@ import msgspec
 from indwell import edges
 from indwell.errors import EditRefused, TextMoved, ToolError
 from indwell.files.beneath import PathBeneath, find, parent_folder, plain_os_errors
-from indwell.files.in_place import (
+from indwell.files.contents.in_place import (
     NotPutBack,
     free_name,
     new_journal,
@@ -23,9 +23,9 @@ from indwell.files.in_place import (
     overwrite,
     settle,
 )
+from indwell.files.contents.new_file import Fresh, usable
+from indwell.files.contents.reading import read_regular
 from indwell.files.locks import one_writer, wait_locked
-from indwell.files.new_file import Fresh, usable
-from indwell.files.reading import read_regular
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.access import is_users, same_readers

@@ -31,8 +31,8 @@ import msgspec
 
 from indwell.errors import EditRefused, ToolError
 from indwell.files.beneath import PathBeneath, parent_folder
+from indwell.files.contents.new_file import known_name, usable
 from indwell.files.locks import WAIT_S, NoLocks, lock_now, wait_locked
-from indwell.files.new_file import known_name, usable
 from indwell.files.spelling import quoted
 from indwell.files.system import calls
 from indwell.files.system.access import is_users

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from indwell.cli.mcp.connecting import book_here, login, test
+from indwell.cli.connections.mcp_connecting import book_here, login, test
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.cli.terminal.telling import tell

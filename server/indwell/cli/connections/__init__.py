@@ -1,0 +1,1 @@
+"""Commands for what Indwell connects to: endpoints of models, and MCP servers."""
