@@ -40,7 +40,7 @@ def problems(package: Path) -> Iterator[str]:
         icon = archive.read(f"extension/{manifest.get('icon')}") if "icon" in manifest else b""
     for field, what in ADDRESSES.items():
         if not _address(manifest.get(field)).startswith("https://"):
-            yield f"package.json has no https address in `{field}`: {what}"
+            yield f"package.json has no https address in `{field}`, {what}: {_SET}"
     yield from (f"package.json has no `{field}`" for field in WANTED if not manifest.get(field))
     if manifest.get("private"):
         yield "package.json says that the extension is private"
@@ -60,7 +60,7 @@ def _of_wheel(package: Path) -> Iterator[str]:
         page = next(one for one in names if one.endswith(".dist-info/METADATA"))
         facts = message_from_bytes(archive.read(page))
     if not facts.get_all("Project-URL"):
-        yield "pyproject.toml has no `[project.urls]`: the index shows no address of the source"
+        yield f"the index shows no address of the source: {_SET}"
     links = re.findall(r"\]\(([^)\s]+)\)", str(facts.get_payload()))
     if lost := [one for one in links if not re.match(r"https://|#", one)]:
         yield f"{len(lost)} links of the README lead nowhere on the index, such as {lost[0]}"
@@ -78,6 +78,7 @@ def _of_pictures(page: str) -> Iterator[str]:
 
 
 _README = "extension/readme.md"
+_SET = "set `Source` in `[project.urls]` of pyproject.toml"
 
 
 def _address(field: object) -> str:

@@ -1,6 +1,6 @@
 class Indwell < Formula
   desc "Coding agent that lives in the editor's language server"
-  homepage "@ADDRESS@"
+  homepage "@HOMEPAGE@"
   url "@ADDRESS@/@WHEEL@", using: :nounzip
   version "@VERSION@"
   sha256 "@WHEEL_SHA256@"

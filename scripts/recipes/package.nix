@@ -38,6 +38,7 @@ stdenv.mkDerivation {
   '';
   meta = {
     description = "Coding agent that lives in the editor's language server";
+    homepage = "@HOMEPAGE@";
     license = lib.licenses.mit;
     mainProgram = "indwell";
   };

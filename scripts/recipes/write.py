@@ -16,6 +16,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from shipped_readme import addresses, project_of  # noqa: E402 - of the folder above
+
 REQUIREMENTS = HERE.parents[1] / "requirements" / "runtime.txt"
 NAMES = ("PKGBUILD", "indwell.rb", "package.nix")
 _FIELD = re.compile(r"@([A-Z0-9_]{5,})@")
@@ -37,6 +40,7 @@ def write(folder: Path, address: str) -> None:
     shutil.copyfile(REQUIREMENTS, requirements)
     values = {
         "ADDRESS": address.rstrip("/"),
+        "HOMEPAGE": addresses(project_of(HERE.parents[1])).get("homepage", address.rstrip("/")),
         "MAINTAINER": "NAME <ADDRESS>",
         "VERSION": wheel.name.split("-")[1],
         "WHEEL": wheel.name,

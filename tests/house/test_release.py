@@ -9,8 +9,9 @@ import re
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import pytest
 import tree_sitter_ruby
@@ -22,6 +23,7 @@ install_check = importlib.import_module("install_check")
 shell_files = importlib.import_module("shell_files")
 ready_to_publish = importlib.import_module("ready_to_publish")
 shipped_parts = importlib.import_module("shipped_parts")
+shipped_readme = importlib.import_module("shipped_readme")
 
 LINES = {
     "indwell r": {"run", "review", "replay", "record", "replay-cassette"},
@@ -113,6 +115,30 @@ def test_the_release_uploads_nothing_and_builds_twice() -> None:
         assert word not in text
 
 
+def test_an_archive_that_is_compressed_again_has_the_same_contents_or_stays_as_it_was(
+    tmp_path,
+) -> None:
+    pytest.importorskip("zopfli")
+    condense = importlib.import_module("dense_archive").condense
+    archive = tmp_path / "x.zip"
+    with ZipFile(archive, "w") as made:
+        entry = ZipInfo("grün/a.txt", (2020, 2, 2, 1, 2, 4))
+        entry.external_attr = 0o100755 << 16
+        made.writestr(entry, b"a sentence, " * 500)
+    before = archive.read_bytes()
+    for wrong in (lambda _: zlib.compress(b"b"), lambda content: content):
+        with pytest.raises(SystemExit, match="other contents"):
+            condense(archive, wrong)
+        assert archive.read_bytes() == before
+    condense(archive)
+    assert archive.stat().st_size < 300
+    with ZipFile(archive) as packed:
+        (found,) = packed.infolist()
+        assert packed.read(found) == b"a sentence, " * 500
+    assert (found.filename, found.date_time) == (entry.filename, entry.date_time)
+    assert found.external_attr == entry.external_attr
+
+
 def test_a_wheel_is_ready_for_the_index_once_its_page_has_addresses_and_working_links(
     tmp_path,
 ) -> None:
@@ -128,9 +154,42 @@ def test_a_wheel_is_ready_for_the_index_once_its_page_has_addresses_and_working_
     url = "Project-URL: Source, https://example.org/x\n"
     assert problems(url, "[a](https://example.org) [b](#b)", "LICENSE") == []
     urls, links, licence = problems("", "[a](docs/a.md) ![b](b.png)", "README")
-    assert "[project.urls]" in urls
+    assert "set `Source` in `[project.urls]` of pyproject.toml" in urls
     assert links == "2 links of the README lead nowhere on the index, such as docs/a.md"
     assert licence == "the wheel has no licence file"
+
+
+@pytest.mark.parametrize(
+    ("source", "form"),
+    [
+        ("https://github.example/us/indwell.git", "/us/indwell/{}/v1.2.3/"),
+        ("https://gitlab.example/us/indwell", "/us/indwell/-/{}/v1.2.3/"),
+    ],
+)
+def test_each_link_of_the_shipped_readme_leads_to_a_file_at_the_tag_of_the_release(
+    source: str, form: str
+) -> None:
+    project = {"version": "1.2.3", "urls": {"Source": source}}
+    page = shipped_readme.shipped((ROOT / "README.md").read_text("utf-8"), "", project)
+    links = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", page)
+    assert len(links) > 30
+    for sign, address in links:
+        kind = form.format("raw" if sign else "blob")
+        assert kind in address, address
+        path = address.partition("/v1.2.3/")[2].partition("#")[0]
+        assert (ROOT / path).is_file(), address
+
+
+def test_the_shipped_readme_has_no_link_without_a_public_address() -> None:
+    page = shipped_readme.shipped((ROOT / "README.md").read_text("utf-8"), "", {"version": "1"})
+    assert "](" not in page
+    assert "Safety (`docs/safety.md`) says when" in page
+
+
+def test_a_forge_whose_addresses_are_unknown_stops_the_release() -> None:
+    project = {"version": "1", "urls": {"Source": "https://forge.example/us/indwell"}}
+    with pytest.raises(SystemExit, match="add to FORMS"):
+        shipped_readme.shipped("[a](b.md)", "", project)
 
 
 def test_the_notice_of_the_frozen_server_has_python_and_each_licence_text_once(tmp_path) -> None:

@@ -38,7 +38,8 @@ ALWAYS = {
         for name in ("ask", "fix", "model", "permission", "review", "trust")
     ),
 }
-FORGE = "https://forge.example/us/indwell"
+FORGE = "https://github.example/us/indwell"
+ADDRESSED = f'[project]\nversion = "1.2.3"\n[project.urls]\nSource = "{FORGE}"\n'
 
 
 @pytest.fixture(scope="module")
@@ -76,46 +77,56 @@ def test_the_package_contains_every_file_in_its_manifest(package: Path) -> None:
 
 
 def test_the_packaged_readme_has_no_picture_that_vscode_would_not_show(package: Path) -> None:
-    """No public address of the project is known yet: an address would be invented."""
-    assert "![" not in read(package, "readme.md")
+    """Without a public address of the project, no picture is left."""
+    assert re.findall(r"!\[[^\]]*\]\((?!https://)", read(package, "readme.md")) == []
 
 
 def test_the_readme_names_pictures_by_the_address_of_the_forge_if_there_is_one(
     tmp_path: Path,
 ) -> None:
-    folder = tmp_path / "vscode-extension"
-    folder.mkdir()
-    shutil.copy(EXTENSION / "README.md", folder)
-    (folder / "package.json").write_text(json.dumps({"repository": {"url": f"{FORGE}.git"}}))
-    script = [sys.executable, str(ROOT / "scripts" / "shipped_readme.py"), str(folder)]
-    page = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    page = of_addressed("shipped_readme.py", EXTENSION / "README.md", tmp_path)
     addresses = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", page)
-    assert f"{FORGE}/raw/HEAD/vscode-extension/pictures/recording.gif" in addresses
+    assert f"{FORGE}/raw/v1.2.3/vscode-extension/pictures/recording.gif" in addresses
     assert len(addresses) > 3
     for address in addresses:
-        path = address.removeprefix(f"{FORGE}/raw/HEAD/")
+        path = address.removeprefix(f"{FORGE}/raw/v1.2.3/")
         assert (ROOT / path).stat().st_size < MARKETPLACE_PICTURE, path
+
+
+def of_addressed(script: str, file: Path, root: Path) -> str:
+    """Run a script on a copy of the file, in a checkout whose project has an address."""
+    (root / "pyproject.toml").write_text(ADDRESSED, "utf-8")
+    folder = root / "vscode-extension"
+    folder.mkdir(exist_ok=True)
+    copied = shutil.copy(file, folder)
+    about = folder if file.name == "README.md" else copied
+    command = [sys.executable, str(ROOT / "scripts" / script), str(about)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_package_without_public_addresses_cannot_be_published(
     package: Path, tmp_path: Path
 ) -> None:
-    refused = published(package)
-    assert refused.returncode == 1
-    for field in ("repository", "bugs", "homepage"):
-        assert f"package.json has no https address in `{field}`" in refused.stderr
-    assert "the README has no picture" in refused.stderr
-    addressed = tmp_path / "addressed.vsix"
-    addresses = {"repository": {"url": FORGE}, "bugs": {"url": FORGE}, "homepage": FORGE}
-    with ZipFile(package) as old, ZipFile(addressed, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "extension/package.json":
-                content = json.dumps({**json.loads(content), **addresses}).encode()
-            elif name == "extension/readme.md":
-                content += f"\n![the panel]({FORGE}/x.png)\n".encode()
-            new.writestr(name, content)
+    manifest = of_addressed("shipped_manifest.py", EXTENSION / "package.json", tmp_path)
+    page = of_addressed("shipped_readme.py", EXTENSION / "README.md", tmp_path)
+    addressed, refused = tmp_path / "addressed.vsix", tmp_path / "refused.vsix"
+    fields = ("repository", "bugs", "homepage")
+    bare = {name: it for name, it in json.loads(manifest).items() if name not in fields}
+    for made, texts in (
+        (addressed, (manifest, page)),
+        (refused, (json.dumps(bare), "# Indwell")),
+    ):
+        new = dict(zip(("package.json", "readme.md"), texts, strict=True))
+        with ZipFile(package) as old, ZipFile(made, "w") as archive:
+            for name in old.namelist():
+                content = new.get(name.removeprefix("extension/"))
+                archive.writestr(name, old.read(name) if content is None else content)
     assert published(addressed).stderr == ""
+    said = published(refused)
+    assert said.returncode == 1
+    for field in fields:
+        assert f"package.json has no https address in `{field}`" in said.stderr
+    assert "the README has no picture" in said.stderr
 
 
 def published(package: Path) -> subprocess.CompletedProcess[str]:
@@ -145,6 +156,8 @@ def test_the_packaged_manifest_has_no_development_fields(package: Path) -> None:
     shipped = json.loads(named)
     written = json.loads((EXTENSION / "package.json").read_text("utf-8"))
     dropped = {"private", "scripts", "devDependencies", "dependencies"}
+    for name in ("repository", "bugs", "homepage"):  # of pyproject.toml, once it has an address
+        shipped.pop(name, None)
     assert shipped == {name: it for name, it in written.items() if name not in dropped}
 
 
