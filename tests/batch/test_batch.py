@@ -14,6 +14,8 @@ import sys
 import tarfile
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -617,7 +619,33 @@ async def test_a_batch_gives_each_task_one_result_and_keeps_its_budget(tmp_path)
 def test_an_address_of_a_cluster_that_nothing_listens_at_is_refused_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
-        check_reached(f"ray://{address}")
+        check_reached(f"ray://{address}", uses_tls=True)
     with pytest.raises(OSError, match="refused"):
         check_reached(address)
     check_reached("auto")
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_refused"),
+    [
+        pytest.param(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]), False, id="grpc"),
+        pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n", True, id="web server"),
+        pytest.param(b"", True, id="closes"),
+    ],
+)
+def test_only_a_server_that_answers_like_grpc_is_taken_for_a_cluster(answer, is_refused) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+
+        def serve() -> bytes:
+            connection, _ = server.accept()
+            with connection:
+                heard = connection.recv(33, socket.MSG_WAITALL)
+                connection.sendall(answer)
+                return heard
+
+        heard = pool.submit(serve)
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        refused = pytest.raises(OSError, match=f"{address} does not answer like a Ray cluster")
+        with refused if is_refused else nullcontext():
+            check_reached(address)
+        assert heard.result().startswith(b"PRI * HTTP/2.0\r\n")

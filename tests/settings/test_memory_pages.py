@@ -66,7 +66,7 @@ def test_a_memory_page_is_created_once_for_editing(pages) -> None:
 
 
 def test_parallel_writes_of_facts_lose_no_fact(pages) -> None:
-    texts = [f"fact number {number}" for number in range(20)]
+    texts = [f"fact number {number}" for number in range(8)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda text: pages.keep(Fact(text)), texts))
     assert sorted(one.text for one in pages.facts("workspace")) == sorted(texts)

@@ -33,6 +33,9 @@ _JSON = msgspec.json
 _STOP_S = 30.0  # the time for the attempts of a stopped batch to end in order, in seconds
 _POLL_S = 1.0
 _REACH_S = 20.0  # the time for the address of a cluster to answer, in seconds
+_SETTINGS_FRAME = b"\x04"
+_HTTP2_START = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0" + _SETTINGS_FRAME + bytes(5)
+_FRAME_HEAD = 9  # bytes: three of the length, one of the type, five of flags and stream
 _ANSWER_S = 30.0  # the time for the purse to answer, which may have to be started again
 
 
@@ -230,15 +233,28 @@ def remote_sweep(place: str) -> int:
     return clear(work_folder(_environment(), place))
 
 
-def check_reached(address: str) -> None:
+def check_reached(address: str, *, uses_tls: bool = False) -> None:
     """Connect to the cluster's address once, because Ray tries for minutes without a word.
 
+    Ray speaks gRPC, whose servers answer the start of an HTTP/2 connection with a SETTINGS frame
+    (RFC 9113, 3.4). With ``uses_tls``, only the connection is checked.
+
     Raises:
-        OSError: Nothing answers within ``_REACH_S``.
+        OSError: Nothing answers within ``_REACH_S``, or a server of another kind answers.
     """
     host, _, port = address.rpartition("://")[2].rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), _REACH_S).close()
+    if not host or not port.isdecimal():
+        return
+    with socket.create_connection((host.strip("[]"), int(port)), _REACH_S) as connection:
+        if uses_tls:
+            return
+        try:
+            connection.sendall(_HTTP2_START)
+            answer = connection.recv(_FRAME_HEAD, socket.MSG_WAITALL)
+        except TimeoutError:
+            answer = b""
+        if answer[3:4] != _SETTINGS_FRAME:
+            raise OSError(f"the server at {address} does not answer like a Ray cluster")
 
 
 class RayEngine:
@@ -279,7 +295,8 @@ class RayEngine:
         own = {name: value for name, value in environment.items() if name.startswith("RAY_")}
         os.environ.update({**own, **hidden})
         try:
-            check_reached(os.environ.get("RAY_ADDRESS", ""))
+            with_tls = os.environ.get("RAY_USE_TLS", "").lower() in {"1", "true"}
+            check_reached(os.environ.get("RAY_ADDRESS", ""), uses_tls=with_tls)
             ray.init(
                 address=os.environ.get("RAY_ADDRESS"),
                 log_to_driver=False,
