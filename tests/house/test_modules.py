@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -45,6 +46,16 @@ def test_every_module_named_in_the_map_or_a_docstring_exists() -> None:
         if name.split(".")[0] in packages and not name.endswith(".json") and not is_there(name)
     ]
     assert gone == []
+
+
+def test_the_architecture_page_lists_the_layers_in_the_order_of_the_contract() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (layers,) = (one["layers"] for one in contracts if one["type"] == "layers")
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    table = page.split("## Layers", 1)[1].split("\n## ", 1)[0]
+    rows = re.findall(r"^\| (`[^|]+`) \|", table, re.MULTILINE)
+    assert [row.replace("`", "").replace(", ", " | ") for row in rows] == layers
 
 
 def test_no_two_public_classes_have_one_name() -> None:

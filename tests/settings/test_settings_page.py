@@ -31,20 +31,20 @@ MAY = {
 def table() -> str:
     """Return the table of all settings, in the form of the page."""
     variables = {name: variable for variable, name in VARIABLES.items()}
-    rows = ["| Setting | Type | Default | Variable | Others may | What it is |", "|---" * 6 + "|"]
+    rows = ["| Setting | What it is | Value | Others may |", "|---" * 4 + "|"]
     for field in msgspec.structs.fields(Settings):
         info = msgspec.inspect.type_info(field.type)
         assert isinstance(info, msgspec.inspect.Metadata)
         assert info.extra_json_schema is not None
-        variable = variables.get(field.name)
+        words = info.extra_json_schema["description"]
+        if variable := variables.get(field.name):
+            words += f"; also the variable `{variable}`"
         may = MAY[RULES[field.name].__name__] if field.name in RULES else ""
         cells = [
             f"`{field.name}`",
-            type_words(field.type),
-            default_words(field.default),
-            f"`{variable}`" if variable else "",
+            words,
+            value_words(type_words(field.type), default_words(field.default)),
             "choose among `models` (editor only)" if field.name == "model" else may,
-            info.extra_json_schema["description"],
         ]
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
@@ -73,14 +73,22 @@ def type_words(annotation: object) -> str:
             if annotation is kind or get_origin(annotation) is kind:
                 return word
         annotation = get_args(annotation)[0]
-    return " or ".join(f"`{value}`" for value in get_args(annotation))
+    return ", ".join(f"`{value}`" for value in get_args(annotation) if value)
+
+
+def value_words(kind: str, default: str) -> str:
+    if default in kind.split(", "):
+        return kind.replace(default, f"{default} (default)", 1)
+    return f"{kind}; default {default}" if default else kind
 
 
 def default_words(default: object) -> str:
     if default == SECRETS:
-        return "[see below](#files-that-stay-here)"
+        return "[the list below](#files-that-stay-here)"
     if default is None or default in ("", ()) or not isinstance(default, str | int | float | tuple):
         return ""
+    if isinstance(default, tuple):
+        return ", ".join(f"`{one}`" for one in default)
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 

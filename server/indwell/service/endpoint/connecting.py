@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 from indwell.errors import SettingsError, ToolError
 from indwell.files.append_log import make_private_folder
@@ -259,7 +260,9 @@ def provider_table() -> str:
     """Return the provider catalogue as a Markdown table."""
     rows = ["| Name | Provider | Address | Key |", "|---|---|---|---|"]
     for row in CATALOGUE:
-        key = row.key_page or ("only if the server wants one" if not row.needs_key else "")
+        key = "only if the server wants one" if not row.needs_key else ""
+        if row.key_page:
+            key = f"[{urlsplit(row.key_page).hostname}]({row.key_page})"
         rows.append(f"| `{row.name}` | {row.title} | `{row.base_url}` | {key} |")
     return "\n".join(rows) + "\n"
 
