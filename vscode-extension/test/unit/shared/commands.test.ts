@@ -9,7 +9,7 @@ const OFFERED = {
 };
 const outcome = (text: string) => commandOutcome(text, OFFERED);
 
-test("every command of the table does something alone, or is sent to the server", () => {
+test("the panel handles every command except tasks and worktree, which go to the server", () => {
   const sent = COMMANDS.filter(({ name }) => outcome(`/${name}`).kind === "none");
   assert.deepEqual(
     sent.map(({ name }) => name),
@@ -18,7 +18,7 @@ test("every command of the table does something alone, or is sent to the server"
   assert.deepEqual(outcome("/worktree merge"), { kind: "none" });
 });
 
-test("a command becomes the message that a button would post", () => {
+test("a command posts the same message as its button", () => {
   assert.deepEqual(outcome("/new"), { kind: "post", message: { type: "command", command: "new" } });
   assert.deepEqual(outcome("/keys "), {
     kind: "post",
@@ -46,13 +46,13 @@ test("a command becomes the message that a button would post", () => {
   });
 });
 
-test("a command that needs a value asks for it", () => {
+test("a command without its required value starts the completion of that value", () => {
   assert.deepEqual(outcome("/mode"), { kind: "complete", text: "/mode " });
   assert.deepEqual(outcome("/model "), { kind: "complete", text: "/model " });
   assert.deepEqual(outcome("/effort"), { kind: "complete", text: "/effort " });
 });
 
-test("what is no command of ours is sent as it is", () => {
+test("a text that is not a known command is sent unchanged", () => {
   for (const text of [
     "/usr/bin",
     "/foo",

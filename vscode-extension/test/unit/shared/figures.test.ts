@@ -1,10 +1,10 @@
-/** Numbers as people read them. */
+/** How durations, costs, tokens, shares and sizes are formatted. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as figures from "../../../src/shared/words.ts";
 import { grouped } from "../../../src/shared/words.ts";
 
-test("times, money, tokens, shares and sizes in people's units", () => {
+test("durations, costs, tokens, shares and sizes are rounded and get a unit", () => {
   const { durationFigure, costFigure, tokenFigure, shareFigure, sizeFigure } = figures;
   assert.deepEqual([0, 0.06, 9.94, 9.96, 59.4, 59.6, 125, 3600, 3720].map(durationFigure), [
     "0.0 s",
@@ -38,7 +38,7 @@ test("times, money, tokens, shares and sizes in people's units", () => {
   assert.deepEqual([10, 12_000, 3_400_000].map(sizeFigure), ["10 B", "12 KB", "3.4 MB"]);
 });
 
-test("thousands in groups", () => {
+test("a comma separates groups of three digits", () => {
   assert.equal(figures.linesFigure(1234, 0), "+1,234 −0");
   assert.deepEqual([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
 });

@@ -11,7 +11,7 @@ import {
 const PROGRAM: McpForm = { ...EMPTY_FORM, name: "files", line: "npx -y files ." };
 const ADDRESS: McpForm = { ...EMPTY_FORM, name: "docs", kind: "address", url: "https://h.org/mcp" };
 
-test("a form that can be sent has no problem", () => {
+test("a valid form has no problems", () => {
   for (const form of [
     PROGRAM,
     { ...PROGRAM, variables: "TOKEN, _b", hosts: "api.github.com h.org:8080" },
@@ -22,17 +22,17 @@ test("a form that can be sent has no problem", () => {
     assert.deepEqual(formProblems(form), {});
 });
 
-test("each wrong field is named, and only those of the chosen kind", () => {
-  const wrong = (form: McpForm): readonly string[] => Object.keys(formProblems(form));
-  assert.deepEqual(wrong(EMPTY_FORM), ["name", "line"]);
-  assert.deepEqual(wrong({ ...PROGRAM, name: "My server" }), ["name"]);
-  assert.deepEqual(wrong({ ...PROGRAM, variables: "TOKEN=abc" }), ["variables"]);
-  assert.deepEqual(wrong({ ...PROGRAM, hosts: "https://h.org/x" }), ["hosts"]);
-  assert.deepEqual(wrong({ ...ADDRESS, url: "http://far.example/mcp" }), ["url"]);
-  assert.deepEqual(wrong({ ...ADDRESS, url: "ftp://far.example" }), ["url"]);
-  assert.deepEqual(wrong({ ...ADDRESS, header: "X-Team" }), ["headerVariable"]);
-  assert.deepEqual(wrong({ ...ADDRESS, headerVariable: "TEAM" }), ["header"]);
-  assert.deepEqual(wrong({ ...ADDRESS, line: "sk-0123456789" }), []);
+test("each invalid field has a problem, and fields of the other kind have none", () => {
+  const invalidFields = (form: McpForm): readonly string[] => Object.keys(formProblems(form));
+  assert.deepEqual(invalidFields(EMPTY_FORM), ["name", "line"]);
+  assert.deepEqual(invalidFields({ ...PROGRAM, name: "My server" }), ["name"]);
+  assert.deepEqual(invalidFields({ ...PROGRAM, variables: "TOKEN=abc" }), ["variables"]);
+  assert.deepEqual(invalidFields({ ...PROGRAM, hosts: "https://h.org/x" }), ["hosts"]);
+  assert.deepEqual(invalidFields({ ...ADDRESS, url: "http://far.example/mcp" }), ["url"]);
+  assert.deepEqual(invalidFields({ ...ADDRESS, url: "ftp://far.example" }), ["url"]);
+  assert.deepEqual(invalidFields({ ...ADDRESS, header: "X-Team" }), ["headerVariable"]);
+  assert.deepEqual(invalidFields({ ...ADDRESS, headerVariable: "TEAM" }), ["header"]);
+  assert.deepEqual(invalidFields({ ...ADDRESS, line: "sk-0123456789" }), []);
 });
 
 test("a key or a password in a command line or an address is refused", () => {
@@ -42,7 +42,7 @@ test("a key or a password in a command line or an address is refused", () => {
   assert.match(formProblems({ ...ADDRESS, url }).url ?? "", /variable of yours/);
 });
 
-test("a typed line is a program with its arguments, and a list of names has any blanks and commas", () => {
+test("a command line is split into arguments, and a list of names at blanks and commas", () => {
   assert.deepEqual(wordsOf("npx -y files ."), ["npx", "-y", "files", "."]);
   assert.deepEqual(wordsOf(`C:\\bin\\x.exe "a b" --c='d e'`), ["C:\\bin\\x.exe", "a b", "--c=d e"]);
   assert.deepEqual(wordsOf("  "), []);

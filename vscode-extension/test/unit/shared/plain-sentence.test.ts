@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { plainSentence } from "../../../src/shared/words.ts";
 
-test("a message of the server becomes a sentence without marks", () => {
+test("a server message becomes a sentence without backquotes", () => {
   assert.equal(
     plainSentence("the model 'm' is not known to take pictures; set `pictures = true` if it does"),
     "The model 'm' is not known to take pictures; set pictures = true if it does.",
   );
 });
 
-test("what is a sentence already stays as it is", () => {
+test("a complete sentence stays unchanged", () => {
   assert.equal(plainSentence("The server was stopped."), "The server was stopped.");
   assert.equal(plainSentence("Which one?"), "Which one?");
   assert.equal(plainSentence(""), "");
 });
 
-test("a name at the beginning keeps its spelling", () => {
+test("a file or setting name at the beginning of a message is not capitalised", () => {
   assert.equal(plainSentence("src/a.py is no file"), "src/a.py is no file.");
   assert.equal(plainSentence("'a.py' is no picture"), "'a.py' is no picture.");
   assert.equal(plainSentence("indwell.serverPath is wrong"), "indwell.serverPath is wrong.");

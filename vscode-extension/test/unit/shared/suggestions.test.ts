@@ -7,7 +7,7 @@ const FILE = { path: "shop/invoice.py", errors: 0, warnings: 0, symbols: [] };
 const titles = (around: Partial<Surroundings>) =>
   suggestions({ ...NOTHING, ...around }).map((one) => one.title);
 
-test("problems come first, then what was changed, then the open file", () => {
+test("suggestions about problems come first, then changed files, then the open file", () => {
   assert.deepEqual(
     titles({
       file: { ...FILE, errors: 1, warnings: 1, symbols: [{ name: "total", isFunction: true }] },
@@ -21,7 +21,7 @@ test("problems come first, then what was changed, then the open file", () => {
   );
 });
 
-test("errors in other files count where the open one has none", () => {
+test("errors in other files are suggested if the open file has none", () => {
   assert.deepEqual(titles({ file: FILE, elsewhere: { errors: 3, files: 2 } }), [
     "Fix 3 errors in 2 files",
     "Explain invoice.py",
@@ -29,7 +29,7 @@ test("errors in other files count where the open one has none", () => {
   ]);
 });
 
-test("with nothing open they are about the project", () => {
+test("without an open file the suggestions are about the project", () => {
   assert.deepEqual(titles({}), [
     "Explain the structure of this project",
     "Say how to build, run and test it",
@@ -37,7 +37,7 @@ test("with nothing open they are about the project", () => {
   ]);
 });
 
-test("a branch of its own without changes is reviewed as a whole, the trunk is not", () => {
+test("a feature branch without uncommitted changes is suggested for review, but main is not", () => {
   assert.equal(
     titles({ git: { branch: "rounding", changed: 0 } })[0],
     "Review what rounding changes",
@@ -48,19 +48,19 @@ test("a branch of its own without changes is reviewed as a whole, the trunk is n
   );
 });
 
-test("no tests are suggested for tests", () => {
+test("no tests are suggested for a test file", () => {
   const file = { ...FILE, path: "tests/test_invoice.py" };
   assert.ok(!titles({ file }).some((title) => title.startsWith("Write tests")));
 });
 
 for (const path of ["README.md", "docs/notes.txt", "Makefile", "package.json", ".env"])
-  test(`no tests are suggested for ${path}, which is no program`, () => {
+  test(`no tests are suggested for ${path}, which contains no program code`, () => {
     const [first, ...others] = titles({ file: { ...FILE, path } });
     assert.equal(first, `Explain ${path.split("/").at(-1)}`);
     assert.ok(!others.some((title) => title.startsWith("Write tests")));
   });
 
-test("UI-09: a hostile name of a file or branch is made visible, and is short", () => {
+test("UI-09: a hostile file or branch name is escaped and shortened", () => {
   const hostile = `a\u202e\n${"x".repeat(200)}.py`;
   for (const one of suggestions({
     ...NOTHING,

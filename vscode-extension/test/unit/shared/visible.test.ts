@@ -7,7 +7,7 @@ const drawn = (text: string, reading: "command" | "prose" = "command") =>
     .map((piece) => (piece.kind === "plain" ? piece.text : `<${piece.kind} ${piece.text}>`))
     .join("");
 
-test("UI-07: control characters of a terminal stand as escapes", () => {
+test("UI-07: terminal control characters are shown as escapes", () => {
   const hostile = "\u001b[2J\u001b]8;;http://x\u0007link\r\u001b]52;c;AAAA\u0007ls";
   const shown = drawn(hostile);
   assert.equal(
@@ -18,7 +18,7 @@ test("UI-07: control characters of a terminal stand as escapes", () => {
   assert.deepEqual(warnings(visibleText(hostile, "command")), ["6 control characters"]);
 });
 
-test("UI-07: no control character is left in any piece, whatever the text", () => {
+test("UI-07: no character below U+3000 leaves a control character in a piece", () => {
   for (let point = 0; point < 0x3000; point += 1) {
     const character = String.fromCodePoint(point);
     if (character === "\n" || character === "\t") continue;
@@ -29,28 +29,28 @@ test("UI-07: no control character is left in any piece, whatever the text", () =
   }
 });
 
-test("UI-08: a run of blanks is told by its number, and what follows stands next to it", () => {
+test("UI-08: a run of blanks is folded into its count, and the text after it stays visible", () => {
   assert.equal(
     drawn(`echo hi${" ".repeat(3_000)}; curl evil`),
     "echo hi<blanks  [… 3000 blanks …] >; curl evil",
   );
 });
 
-test("UI-08: empty lines are told by their number", () => {
+test("UI-08: empty lines are folded into their count", () => {
   assert.equal(
     drawn(`echo hi${"\n".repeat(3_000)}; curl evil`),
     "echo hi<blanks \n[… 2999 empty lines …]\n>; curl evil",
   );
 });
 
-test("UI-08: what the server has folded already is marked as such, and kept", () => {
+test("UI-08: the server's note about folded text is kept and marked", () => {
   assert.equal(
     drawn("[40 lines, 3,100 characters; look at all of them]\nls [… 50 blanks …] x"),
     "<note [40 lines, 3,100 characters; look at all of them]>\nls <blanks [… 50 blanks …]> x",
   );
 });
 
-test("UI-09: characters that turn text around are escaped, and told", () => {
+test("UI-09: characters that reverse the text direction are escaped and counted in a warning", () => {
   const text = "echo ok # \u202e/ fr- mr\u202c";
   assert.equal(drawn(text), "echo ok # <bidi \\u202e>/ fr- mr<bidi \\u202c>");
   assert.deepEqual(warnings(visibleText(text, "command")), [
@@ -58,7 +58,7 @@ test("UI-09: characters that turn text around are escaped, and told", () => {
   ]);
 });
 
-test("UI-09: characters without width are escaped, and told", () => {
+test("UI-09: invisible characters are escaped and counted in a warning", () => {
   const text = "r\u200bm\u2060 -\u{e0041}rf\u00ad";
   assert.equal(
     drawn(text),
@@ -67,20 +67,20 @@ test("UI-09: characters without width are escaped, and told", () => {
   assert.deepEqual(warnings(visibleText(text, "command")), ["4 invisible characters"]);
 });
 
-test("UI-09: what the server has escaped already gets the same mark", () => {
+test("UI-09: a direction character that the server already escaped gets the same mark", () => {
   assert.equal(drawn("a\\u202eb\\u0041"), "a<bidi \\u202e>b\\u0041");
 });
 
-test("UI-09: letters of another script among Latin ones are marked in commands and in prose", () => {
+test("UI-09: letters of another script in a Latin word are marked in commands and in prose", () => {
   for (const reading of ["command", "prose"] as const)
     assert.equal(drawn("cat /etc/pаsswd", reading), "cat /etc/p<lookalike а>sswd");
 });
 
-test("UI-09: a word of another script that reads as a program is marked in a command", () => {
+test("UI-09: a Cyrillic word that looks like a program name is marked in a command", () => {
   assert.equal(drawn("сор a b"), "<lookalike с><lookalike о><lookalike р> a b");
 });
 
-test("UI-09: signs that a shell would obey if they were what they look like are marked", () => {
+test("UI-09: characters that look like shell syntax are marked", () => {
   assert.equal(
     drawn("ls \u037e rm \u2010rf \u2215"),
     "ls <lookalike \u037e> rm <lookalike \u2010>rf <lookalike \u2215>",
@@ -88,16 +88,16 @@ test("UI-09: signs that a shell would obey if they were what they look like are 
   assert.equal(drawn("ls; rm -rf /"), "ls; rm -rf /");
 });
 
-test("UI-09: wide and mathematical letters are marked in a command", () => {
+test("UI-09: fullwidth letters are marked in a command", () => {
   assert.equal(drawn("ｒｍ"), "<lookalike ｒ><lookalike ｍ>");
 });
 
-test("ordinary text of any language is left as it is", () => {
+test("ordinary text in several languages is not marked", () => {
   const text = "Größe – „Maß“ это слово; 日本語、テスト。 “quoted” naïve";
   assert.equal(drawn(text, "prose"), text);
 });
 
-test("pieces cover the source without a gap", () => {
+test("the pieces cover the source text without a gap", () => {
   const text = `a\u202eb${" ".repeat(60)}c\n\n\n\n\n\u001bpаss [… 5 blanks …]`;
   let at = 0;
   for (const piece of visibleText(text, "command")) {
@@ -107,12 +107,12 @@ test("pieces cover the source without a gap", () => {
   assert.equal(at, text.length);
 });
 
-test("a text of a million characters is read in a moment", () => {
+test("a text of a million characters takes less than two seconds", () => {
   const began = performance.now();
   visibleText(`${"a \n".repeat(300_000)}${" ".repeat(100_000)}`, "command");
   assert.ok(performance.now() - began < 2_000);
 });
 
-test("one string keeps line breaks and shows the rest", () => {
+test("an escaped string keeps line breaks, tabs and emoji", () => {
   assert.equal(visible("a\nb\tc\u0000\u2028d\u{1f600}"), "a\nb\tc\\u0000\\u2028d\u{1f600}");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pairLines } from "../../../src/shared/word-diff.ts";
 
-/** The pairs with their marks drawn: `[-gone-]` and `{+come+}`, at the places in the new line. */
+/** Each pair as `old>new` and its new line, with marks: `[-removed-]` and `{+added+}`. */
 function drawn(old: readonly string[], fresh: readonly string[]): readonly string[] {
   return pairLines(old, fresh).map((pair) => {
     const before = old[pair.old] ?? "";
@@ -24,7 +24,7 @@ function drawn(old: readonly string[], fresh: readonly string[]): readonly strin
   });
 }
 
-test("words that went and came are marked where they were", () => {
+test("removed and added words are marked at their positions", () => {
   assert.deepEqual(
     drawn(
       ["    amount += round(line.quantity * line.price, 2)", "    return amount"],
@@ -37,13 +37,13 @@ test("words that went and came are marked where they were", () => {
   );
 });
 
-test("indentation is not compared: a line that only moved sideways has no marks", () => {
+test("a change of indentation alone gets no marks", () => {
   assert.deepEqual(drawn(["    return total(lines)"], ["\treturn total(lines)"]), [
     "0>0 \treturn total(lines)",
   ]);
 });
 
-test("lines that say something else are no pair, and pairs keep their order", () => {
+test("unrelated lines form no pair, and pairs keep their order", () => {
   assert.deepEqual(drawn(["import os"], ["def total(lines):"]), []);
   assert.deepEqual(
     drawn(["alpha beta gamma", "one two three"], ["new line here", "one two 3 three"]),
@@ -52,13 +52,13 @@ test("lines that say something else are no pair, and pairs keep their order", ()
   assert.deepEqual(drawn([], ["x"]), []);
 });
 
-test("a change that spans words is one mark, blanks within it too", () => {
+test("a change of consecutive words is one mark, which includes the blanks between them", () => {
   assert.deepEqual(drawn(["keep this one two three end"], ["keep this uno dos tres end"]), [
     "0>0 keep this [-one two three-]{+uno dos tres+} end",
   ]);
 });
 
-test("wide characters, surrogate pairs and combining marks are never cut", () => {
+test("a mark never splits a surrogate pair", () => {
   for (const [old, fresh] of [
     ["名前 = 値 # コメント", "名前 = 新しい値 # コメント"],
     ['print("👍🏽 done and said")', 'print("👎🏽 done and said")'],
@@ -77,7 +77,7 @@ test("wide characters, surrogate pairs and combining marks are never cut", () =>
   }
 });
 
-test("very many or very long lines are not compared, and many are compared quickly", () => {
+test("too many or too long lines are not compared, and 100 long lines take less than two seconds", () => {
   const many = Array.from({ length: 500 }, (_, n) => `line ${n} with some words`);
   assert.deepEqual(pairLines(many, many), []);
   assert.deepEqual(pairLines(["x ".repeat(5_000)], ["x ".repeat(5_001)]), []);

@@ -1,40 +1,39 @@
-/** What sub-agents do stands in the card of the call that began them, and nowhere else. */
+/** The work of a sub-agent appears only in the card of the call that started it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { initialState, reduce } from "../../../../src/shared/state/reducer.ts";
 import type { PanelState, ToolPart } from "../../../../src/shared/state/state.ts";
 import { agentFigure, going, isLastEdit } from "../../../../src/shared/tool-words.ts";
-import { type Told, told } from "./told.ts";
+import { usage } from "../../fixtures.ts";
+import { type EventFields, makeEvent } from "./make-event.ts";
 
-const USAGE = {
-  input: 9000,
-  cached: 0,
-  cache_write: 0,
-  output: 500,
-  reported: true,
-  thinking: 0,
-  cache_hour: 0,
-} as const;
+const USAGE = usage(9000, 500);
 const OPENED = reduce(initialState, { type: "opened", session: "s" });
 
-function happen(state: PanelState, ...events: readonly Told[]): PanelState {
+function withEvents(state: PanelState, ...events: readonly EventFields[]): PanelState {
   return events.reduce(
     (now, event) =>
-      reduce(now, { type: "event", session: "s", seq: now.seq + 1, event: told(event), at: 0 }),
+      reduce(now, {
+        type: "event",
+        session: "s",
+        seq: now.seq + 1,
+        event: makeEvent(event),
+        at: 0,
+      }),
     state,
   );
 }
 
-function begin(id: string, name: string, target: string, agent = ""): Told {
+function begin(id: string, name: string, target: string, agent = ""): EventFields {
   return { type: "toolStarted", turn: 1, id, name, target, agent };
 }
 
-function end(id: string, agent = ""): Told {
+function end(id: string, agent = ""): EventFields {
   const words = { name: "x", target: "t", figure: "", message: "" };
   return { type: "toolFinished", turn: 1, id, ...words, isError: false, seconds: 1, agent };
 }
 
-function edit(id: string, path: string, agent = ""): Told {
+function edit(id: string, path: string, agent = ""): EventFields {
   const counts = { added: 1, removed: 0, diff: "", created: false, verified: false };
   return { type: "editApplied", turn: 1, id, path, ...counts, agent };
 }
@@ -47,7 +46,7 @@ function card(state: PanelState, id: string): ToolPart {
   return cards(state).find((one) => one.id === id) ?? assert.fail(`no card ${id}`);
 }
 
-const TWO = happen(
+const TWO = withEvents(
   OPENED,
   begin("a", "agent", "explore: the tax"),
   begin("b", "agent", "explore: the totals"),
@@ -55,7 +54,7 @@ const TWO = happen(
   begin("b.1", "read_file", "invoice.py", "b"),
 );
 
-test("two that run at once keep apart, and the turn shows their two cards only", () => {
+test("two concurrent sub-agents have separate cards, and the turn shows only these two cards", () => {
   assert.deepEqual(
     cards(TWO).map((one) => one.id),
     ["a", "b"],
@@ -64,8 +63,8 @@ test("two that run at once keep apart, and the turn shows their two cards only",
   assert.equal(going(card(TWO, "b").inner)?.target, "invoice.py");
 });
 
-test("calls, output, edits and notices of one go into its card", () => {
-  const state = happen(
+test("calls, output, edits and notices of a sub-agent appear in its card", () => {
+  const state = withEvents(
     TWO,
     { type: "toolOutput", turn: 1, id: "a.1", text: "3 hits", agent: "a" },
     edit("a.1", "tax.py", "a"),
@@ -81,17 +80,17 @@ test("calls, output, edits and notices of one go into its card", () => {
   assert.equal(state.turns[0]?.parts.length, 2);
 });
 
-test("its tokens are its own figure, and not the turn's", () => {
+test("a sub-agent's tokens count in its card and not in the turn", () => {
   const counted = { round: 1, usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
-  const state = happen(TWO, { type: "usageReported", turn: 1, ...counted, agent: "a" });
+  const state = withEvents(TWO, { type: "usageReported", turn: 1, ...counted, agent: "a" });
   assert.equal(agentFigure(card(state, "a")), "1 call, 9.5k tokens");
   assert.deepEqual([state.turns[0]?.input, state.turns[0]?.cost], [0, null]);
 });
 
-test("lists, plans, and the begin and end of a sub-agent are not the conversation's", () => {
-  const before = happen(TWO, { type: "todoChanged", turn: 1, items: [] });
+test("a sub-agent's todo list, plan and commands do not replace those of the conversation", () => {
+  const before = withEvents(TWO, { type: "todoChanged", turn: 1, items: [] });
   const items = [{ text: "its own", state: "open", after: [] }] as const;
-  const state = happen(
+  const state = withEvents(
     before,
     { type: "todoChanged", turn: 1, items, agent: "a" },
     { type: "planChanged", turn: 1, state: "proposed", text: "its own", path: "", agent: "a" },
@@ -101,8 +100,8 @@ test("lists, plans, and the begin and end of a sub-agent are not the conversatio
   assert.equal(state.turns[0]?.ending, "running");
 });
 
-test("what of a sub-agent waits for a verdict counts like everything else", () => {
-  const state = happen(TWO, {
+test("pending changes of a sub-agent count in the session's total", () => {
+  const state = withEvents(TWO, {
     type: "hunksChanged",
     turn: 1,
     pending: 2,
@@ -112,8 +111,8 @@ test("what of a sub-agent waits for a verdict counts like everything else", () =
   assert.equal(state.pending.total, 2);
 });
 
-test("when its call ends, or the turn is cut off, nothing of it runs any more", () => {
-  const over = happen(TWO, end("a"));
+test("no call of a sub-agent runs after its own call ends or the server stops", () => {
+  const over = withEvents(TWO, end("a"));
   assert.equal(going(card(over, "a").inner), undefined);
   const gone = reduce(TWO, { type: "connection", connection: { kind: "stopped", reason: "" } });
   assert.deepEqual(
@@ -122,13 +121,13 @@ test("when its call ends, or the turn is cut off, nothing of it runs any more", 
   );
 });
 
-test("an event of a sub-agent whose card was never seen shows nothing", () => {
-  const state = happen(TWO, begin("c.1", "grep", "x", "c"));
+test("an event of a sub-agent without a card changes no turn", () => {
+  const state = withEvents(TWO, begin("c.1", "grep", "x", "c"));
   assert.deepEqual(state.turns, TWO.turns);
 });
 
-test("verdicts stand at the last edit of a file, whoever made it", () => {
-  const state = happen(
+test("the last edit of a file is found across the turn and its sub-agents", () => {
+  const state = withEvents(
     TWO,
     edit("a.1", "tax.py", "a"),
     begin("own", "edit_file", "tax.py"),

@@ -1,4 +1,4 @@
-/** A call ends in the same words while it is watched and in the history after a reload. */
+/** The end of a tool call has the same words live and after a reload. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "../../../../src/protocol.ts";
@@ -8,9 +8,9 @@ import { emptyTurn } from "../../../../src/shared/state/turn-list.ts";
 import { withToolFinished, withToolStarted } from "../../../../src/shared/state/turns.ts";
 import { isBad, outcomeWords } from "../../../../src/shared/tool-words.ts";
 import { endingWords } from "../../../../src/shared/words.ts";
-import { finished, told } from "./told.ts";
+import { finishedTurn, makeEvent } from "./make-event.ts";
 
-/** What the server says of a call, what its line says, and whether that is red. */
+/** The server's message and figure for a call, the words in its row, and whether the row is red. */
 const ENDS: readonly (readonly [text: string, figure: string, words: string, bad: boolean])[] = [
   ["the user did not allow this; go on without it", "failed", "refused", false],
   ["nobody answered whether this may run, so it did not", "failed", "refused", false],
@@ -22,15 +22,15 @@ const ENDS: readonly (readonly [text: string, figure: string, words: string, bad
   ["[not done: Indwell ended before this began; call it again]", "", "stopped", false],
 ];
 
-function past(...events: readonly Event[]): Turn {
+function fromHistory(...events: readonly Event[]): Turn {
   return turnOfPage("s", { turn: 1, at: "", left: false, cut: 0, events }, false);
 }
 
 for (const [text, figure, words, bad] of ENDS)
-  test(`"${text}" is told as ${words}, live and in history`, () => {
+  test(`a call with the message "${text}" is shown as ${words}, live and after a reload`, () => {
     const call = { turn: 1, id: "c1", name: "bash", target: "ls" };
-    const begin = told({ type: "toolStarted", ...call });
-    const end = told({
+    const begin = makeEvent({ type: "toolStarted", ...call });
+    const end = makeEvent({
       type: "toolFinished",
       ...call,
       isError: true,
@@ -40,17 +40,17 @@ for (const [text, figure, words, bad] of ENDS)
     });
     assert.ok(begin.type === "toolStarted" && end.type === "toolFinished");
     const live = withToolFinished(withToolStarted(emptyTurn("s", 1), begin, "k"), end, "k");
-    for (const { parts } of [live, past(begin, end)]) {
+    for (const { parts } of [live, fromHistory(begin, end)]) {
       const [card] = parts;
       assert.ok(card?.kind === "tool");
       assert.deepEqual([outcomeWords(card), isBad(card)], [words, bad]);
     }
   });
 
-test("a call without an end, of a turn that a reload interrupted, is stopped and not red", () => {
+test("an unfinished call of an interrupted turn is shown as stopped and not in red", () => {
   const call = { turn: 1, id: "c1", name: "bash", target: "ls" };
-  const begin = told({ type: "toolStarted", ...call });
-  for (const turn of [past(begin), past(begin, finished("interrupted"))]) {
+  const begin = makeEvent({ type: "toolStarted", ...call });
+  for (const turn of [fromHistory(begin), fromHistory(begin, finishedTurn("interrupted"))]) {
     const [card] = turn.parts;
     assert.ok(card?.kind === "tool");
     assert.deepEqual([outcomeWords(card), isBad(card)], ["stopped", false]);

@@ -5,29 +5,29 @@ import { withDraft } from "../../../../src/shared/state/reduce-composer.ts";
 const replace = (typed: string, text: string) => withDraft(typed, { text, mode: "replace" });
 const append = (typed: string, text: string) => withDraft(typed, { text, mode: "append" });
 
-test("words that come back fill an empty composer as they are", () => {
+test("a returned draft fills an empty composer unchanged", () => {
   assert.equal(replace("", " two\nlines "), " two\nlines ");
   assert.equal(append("  \n", "words"), "words");
 });
 
-test("words that come back stand before what was typed meanwhile, and nothing of either goes", () => {
+test("a returned draft goes before the typed text, and an appended draft after it", () => {
   assert.equal(replace("typed since", "sent"), "sent\n\ntyped since");
   assert.equal(append("typed", "more"), "typed\n\nmore");
 });
 
-test("words that stand there already are not put there twice", () => {
+test("a draft that the composer already contains is not added again", () => {
   assert.equal(replace("sent\n\ntyped", "sent"), "sent\n\ntyped");
   assert.equal(append("typed\n\nmore", "more"), "typed\n\nmore");
 });
 
-test("a draft without words changes nothing", () => {
+test("an empty draft changes nothing", () => {
   assert.equal(replace("typed", ""), "typed");
   assert.equal(append("typed", " \n"), "typed");
 });
 
 const remove = (typed: string, text: string) => withDraft(typed, { text, mode: "remove" });
 
-test("words that were sent again go, as they were put there", () => {
+test("a draft that is sent again is removed from the composer", () => {
   for (const sent of ["sent", " two\nlines "]) {
     assert.equal(remove(replace("", sent), sent), "");
     assert.equal(remove(replace("typed since", sent), sent), "typed since");
@@ -35,7 +35,7 @@ test("words that were sent again go, as they were put there", () => {
   }
 });
 
-test("words that the user changed stay when the old ones are sent again", () => {
+test("a draft that the user edited stays in the composer when the original is sent again", () => {
   assert.equal(remove("sent otherwise", "sent"), "sent otherwise");
   assert.equal(remove("not sent", "sent"), "not sent");
   assert.equal(remove("typed", ""), "typed");

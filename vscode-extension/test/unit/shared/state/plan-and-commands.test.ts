@@ -1,10 +1,13 @@
-/** The plan, the background commands and the list live and reload with their session. */
+/**
+ * The plan, the todo list and the background commands belong to their session, live and after a
+ * reload.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BackgroundCommand, SessionResult } from "../../../../src/protocol.ts";
 import { initialState, reduce } from "../../../../src/shared/state/reducer.ts";
 import { commandFigure, commandsWords } from "../../../../src/shared/tool-words.ts";
-import { told } from "./told.ts";
+import { makeEvent } from "./make-event.ts";
 
 const DEV: BackgroundCommand = {
   id: "b1",
@@ -31,18 +34,18 @@ const PAGE: SessionResult = {
 };
 
 function planned(state: "proposed" | "approved" | "done", text = "1. do it") {
-  const event = told({ type: "planChanged", turn: 1, state, text, path: "/state/plan.md" });
+  const event = makeEvent({ type: "planChanged", turn: 1, state, text, path: "/state/plan.md" });
   return reduce(OPENED, { type: "event", session: "s", seq: 1, event, at: 0 });
 }
 
-test("the plan is the newest one that was told, with where its document is", () => {
+test("a plan event sets the plan, its state and the path of its document", () => {
   for (const state of ["proposed", "approved", "done"] as const) {
     const plan = { state, text: "1. do it", path: "/state/plan.md" };
     assert.deepEqual(planned(state).plan, plan);
   }
 });
 
-test("a page brings plan and list back; of the same plan the document stays known", () => {
+test("a page restores the plan and the todo list, and keeps the document path of an unchanged plan", () => {
   const page = { type: "page", page: PAGE, where: "replace", seq: 1 } as const;
   const state = reduce(OPENED, page);
   assert.deepEqual([state.plan, state.todo], [PAGE.plan, PAGE.todo]);
@@ -50,7 +53,7 @@ test("a page brings plan and list back; of the same plan the document stays know
   assert.equal(reduce(planned("proposed", "another"), page).plan?.path, "");
 });
 
-test("another session has another plan and other commands; without a server none runs", () => {
+test("opening another session clears the plan and the commands, and losing the server clears the commands", () => {
   const commands = [DEV];
   const running = reduce(planned("approved"), { type: "commands", session: "s", commands });
   assert.deepEqual(running.commands, [DEV]);
@@ -62,7 +65,7 @@ test("another session has another plan and other commands; without a server none
   assert.deepEqual([gone.plan?.state, gone.commands], ["approved", []]);
 });
 
-test("how many run, and how each stands", () => {
+test("the summary counts the running or ended commands, and each command states how it ended", () => {
   const ended = { ...DEV, state: "ended", exitCode: 0, seconds: 3 } as const;
   assert.equal(commandsWords([]), "");
   assert.equal(commandsWords([DEV, ended]), "1 command running");

@@ -1,8 +1,12 @@
-/** A server in miniature: runs random turns, numbers their events, and keeps a log as the real one does. */
+/**
+ * A fake server that runs random turns, numbers their events, and keeps a log as the real server
+ * does.
+ */
 import type { Event, EventParams, SessionResult, TurnRow } from "../../../../src/protocol.ts";
-import { type Told, told } from "./told.ts";
+import { usage } from "../../fixtures.ts";
+import { type EventFields, makeEvent } from "./make-event.ts";
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Generates numbers from 0 to 1 that depend only on the seed (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,15 +17,7 @@ export function random(seed: number): () => number {
   };
 }
 
-const USAGE = {
-  input: 10,
-  cached: 2,
-  cache_write: 0,
-  output: 3,
-  reported: true,
-  thinking: 0,
-  cache_hour: 0,
-} as const;
+const USAGE = usage(10, 3, 2);
 
 export class RandomServer {
   readonly session: string;
@@ -36,12 +32,12 @@ export class RandomServer {
     this.#next = next;
   }
 
-  /** Runs a turn, event by event, so that a test can look at any moment of it. */
+  /** Runs a turn and yields each event, so that a test can stop at any point. */
   *turn(): Generator<EventParams> {
     const turn = this.turns.length + 1;
     const words = `prompt ${turn}`;
     this.turns.push({ turn, at: "", left: false, cut: 0, events: [] });
-    yield this.#tell({
+    yield this.#record({
       type: "turnStarted",
       turn,
       title: words,
@@ -52,7 +48,7 @@ export class RandomServer {
     });
     const rounds = 1 + Math.floor(this.#next() * 3);
     for (let round = 1; round <= rounds; round += 1) yield* this.#round(turn, round);
-    yield this.#tell({
+    yield this.#record({
       type: "turnFinished",
       turn,
       ending: "done",
@@ -72,7 +68,7 @@ export class RandomServer {
     });
   }
 
-  /** The newest turns of the log, or those before one. */
+  /** The newest turns of the log, or the newest turns before the turn `before`. */
   page(before: number | null, limit: number): SessionResult {
     const wanted = this.turns.filter((one) => before === null || one.turn < before);
     return {
@@ -91,22 +87,22 @@ export class RandomServer {
 
   *#round(turn: number, round: number): Generator<EventParams> {
     if (this.#next() < 0.3) {
-      // The connection broke: the words so far are taken back.
+      // The connection broke: the server withdraws the text so far.
       yield this.#emit({ type: "text", turn, text: "to be forgotten", restart: false });
-      if (this.#next() < 0.5) yield this.#counted(turn, round);
+      if (this.#next() < 0.5) yield this.#usage(turn, round);
       yield this.#emit({ type: "notice", turn, level: "warning", message: "trying again" });
       yield this.#emit({ type: "text", turn, text: "", restart: true });
     }
-    const said: Told[] = [];
+    const complete: EventFields[] = [];
     if (this.#next() < 0.5) {
-      said.push({ type: "thinking", turn, text: yield* this.#stream(turn, "thinking") });
+      complete.push({ type: "thinking", turn, text: yield* this.#stream(turn, "thinking") });
     }
     if (this.#next() < 0.9) {
       const text = yield* this.#stream(turn, "text");
-      said.push({ type: "text", turn, text, restart: false });
+      complete.push({ type: "text", turn, text, restart: false });
     }
-    for (const one of said) this.#log(one);
-    yield this.#counted(turn, round);
+    for (const one of complete) this.#log(one);
+    yield this.#usage(turn, round);
     const calls = Math.floor(this.#next() * 3);
     for (let call = 0; call < calls; call += 1) yield* this.#call(turn, call);
   }
@@ -128,50 +124,59 @@ export class RandomServer {
   *#call(turn: number, call: number): Generator<EventParams> {
     const id = `call_${call}`; // the same in every round, as some endpoints do
     const name = this.#next() < 0.3 ? "agent" : "bash";
-    yield this.#tell({ type: "toolStarted", turn, id, name, target: "ls", arguments: "{}" });
+    yield this.#record({ type: "toolStarted", turn, id, name, target: "ls", arguments: "{}" });
     if (name === "agent") yield* this.#subAgent(turn, id);
     else if (this.#next() < 0.5) yield this.#emit({ type: "toolOutput", turn, id, text: "out " });
     const isError = this.#next() < 0.3;
     const end = { isError, figure: "1", seconds: 2, message: "" };
-    yield this.#tell({ type: "toolFinished", turn, id, name, target: "ls", ...end });
+    yield this.#record({ type: "toolFinished", turn, id, name, target: "ls", ...end });
   }
 
-  /** Some calls of a sub-agent; a read stands in the log when it has ended, a command when it begins. */
+  /**
+   * Some calls of a sub-agent. The server logs a read when the read ends, a command when it begins.
+   */
   *#subAgent(turn: number, agent: string): Generator<EventParams> {
     this.#agents += 1;
     const calls = Math.floor(this.#next() * 3);
     for (let call = 0; call < calls; call += 1) {
-      const told = { id: `a${this.#agents}-${call}`, name: "bash", target: "ls" };
-      const begin: Told = { type: "toolStarted", turn, ...told, agent };
+      const fields = { id: `a${this.#agents}-${call}`, name: "bash", target: "ls" };
+      const begin: EventFields = { type: "toolStarted", turn, ...fields, agent };
       const isRead = this.#next() < 0.5;
-      yield isRead ? this.#emit(begin) : this.#tell(begin);
+      yield isRead ? this.#emit(begin) : this.#record(begin);
       const end = { figure: "1", seconds: 2, message: "" };
       if (isRead) this.#log(begin);
-      yield this.#tell({ type: "toolFinished", turn, ...told, isError: false, ...end, agent });
+      yield this.#record({
+        type: "toolFinished",
+        turn,
+        ...fields,
+        isError: false,
+        ...end,
+        agent,
+      });
     }
   }
 
-  #counted(turn: number, round: number): EventParams {
-    const counted = { round, usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
-    return this.#tell({ type: "usageReported", turn, ...counted });
+  #usage(turn: number, round: number): EventParams {
+    const figures = { round, usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
+    return this.#record({ type: "usageReported", turn, ...figures });
   }
 
-  #emit(event: Told): EventParams {
-    const params = { session: this.session, seq: this.events.length + 1, event: told(event) };
+  #emit(event: EventFields): EventParams {
+    const params = { session: this.session, seq: this.events.length + 1, event: makeEvent(event) };
     this.events.push(params);
     return params;
   }
 
-  /** What the log has, too. */
-  #tell(event: Told): EventParams {
+  /** Logs an event and sends it. */
+  #record(event: EventFields): EventParams {
     this.#log(event);
     return this.#emit(event);
   }
 
-  #log(event: Told): void {
+  #log(event: EventFields): void {
     const row = this.turns[event.turn - 1];
     if (row === undefined) throw new Error(`no turn ${event.turn}`);
-    const events: readonly Event[] = [...row.events, told(event)];
+    const events: readonly Event[] = [...row.events, makeEvent(event)];
     this.turns[event.turn - 1] = { ...row, events };
   }
 }

@@ -1,4 +1,4 @@
-/** What holds for every stream of events, wherever it is cut. */
+/** Properties that hold for every stream of events, wherever it is cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventParams } from "../../../../src/protocol.ts";
@@ -14,7 +14,9 @@ function eventAction({ session, seq, event }: EventParams): Action {
   return { type: "event", session, seq, event, at: seq };
 }
 
-/** Turns as the user reads them: what differs between a log and a live turn is left out. */
+/**
+ * The turns as the user reads them, without the parts that differ between the log and a live turn.
+ */
 function read(state: PanelState): readonly (readonly string[])[] {
   return state.turns.map((turn) => [
     `${turn.number} ${turn.words} ${turn.ending}`,
@@ -49,7 +51,7 @@ function session(next: () => number, turns = 3): RandomServer {
   return server;
 }
 
-check("a snapshot at any point and the rest of the actions is all of them", (next) => {
+check("a snapshot and the remaining actions give the same state as all actions", (next) => {
   const actions = session(next).events.map(eventAction);
   const cut = Math.floor(next() * actions.length);
   const before = actions.slice(0, cut).reduce(reduce, OPENED);
@@ -58,88 +60,83 @@ check("a snapshot at any point and the rest of the actions is all of them", (nex
   assert.deepEqual(rest.reduce(reduce, copy), rest.reduce(reduce, before));
 });
 
-check(
-  "events that come again change nothing, and events of other sessions never get in",
-  (next) => {
-    const server = session(next);
-    const other = new RandomServer("other", next);
-    for (const _ of other.turn());
-    const once = server.events.map(eventAction).reduce(reduce, OPENED);
-    const mixed = server.events.flatMap((event) => {
-      const foreign = other.events[Math.floor(next() * other.events.length)];
-      const again = server.events[Math.floor(next() * event.seq)];
-      return [event, foreign, again].flatMap((one) =>
-        one === undefined ? [] : [eventAction(one)],
-      );
-    });
-    const twice = mixed.reduce(reduce, OPENED);
-    assert.deepEqual({ ...twice, revision: 0 }, { ...once, revision: 0 });
-  },
-);
-
-check(
-  "a page at any point of a watched session changes no turn, and nothing is there twice",
-  (next) => {
-    const server = new RandomServer("s", next);
-    let state = OPENED;
-    for (let count = 0; count < 3; count += 1) {
-      for (const event of server.turn()) {
-        state = reduce(state, eventAction(event));
-        if (next() > 0.2) continue;
-        const { turns } = state;
-        state = reduce(state, {
-          type: "page",
-          page: server.page(null, 20),
-          where: "replace",
-          seq: event.seq,
-        });
-        assert.deepEqual(state.turns, turns);
-      }
-    }
-  },
-);
-
-check("wherever one begins to watch, page and rest come to what was said", (next) => {
-  // Watched from some event on; the turn that ran then is read again at its end.
-  const server = new RandomServer("s", next);
-  let state = OPENED;
-  let begun = false;
-  const start = 1 + Math.floor(next() * 12);
-  for (let count = 0; count < 3; count += 1) {
-    for (const event of server.turn()) {
-      if (!begun) {
-        begun = event.seq >= start;
-        if (!begun) continue;
-        const page = server.page(null, 20);
-        state = reduce(state, { type: "page", page, where: "replace", seq: event.seq });
-        continue;
-      }
-      state = reduce(state, eventAction(event));
-      const last = state.turns.at(-1);
-      if (event.event.type === "turnFinished" && last?.whole === false) {
-        const page = server.page(null, 20);
-        state = reduce(state, { type: "page", page, where: "replace", seq: event.seq });
-      }
-    }
-  }
-  const told = reduce(OPENED, {
-    type: "page",
-    page: server.page(null, 20),
-    where: "replace",
-    seq: server.events.length,
+check("repeated events and events of other sessions change nothing", (next) => {
+  const server = session(next);
+  const other = new RandomServer("other", next);
+  for (const _ of other.turn());
+  const once = server.events.map(eventAction).reduce(reduce, OPENED);
+  const mixed = server.events.flatMap((event) => {
+    const foreign = other.events[Math.floor(next() * other.events.length)];
+    const again = server.events[Math.floor(next() * event.seq)];
+    return [event, foreign, again].flatMap((one) => (one === undefined ? [] : [eventAction(one)]));
   });
-  assert.deepEqual(read(state), read(told));
+  const twice = mixed.reduce(reduce, OPENED);
+  assert.deepEqual({ ...twice, revision: 0 }, { ...once, revision: 0 });
 });
 
-check("what was watched says what the log says", (next) => {
+check("a page that arrives during a live session changes no turn", (next) => {
+  const server = new RandomServer("s", next);
+  let state = OPENED;
+  for (let count = 0; count < 3; count += 1) {
+    for (const event of server.turn()) {
+      state = reduce(state, eventAction(event));
+      if (next() > 0.2) continue;
+      const { turns } = state;
+      state = reduce(state, {
+        type: "page",
+        page: server.page(null, 20),
+        where: "replace",
+        seq: event.seq,
+      });
+      assert.deepEqual(state.turns, turns);
+    }
+  }
+});
+
+check(
+  "a page and the later events give the turns of the log, whatever event comes first",
+  (next) => {
+    // The panel follows from some event on, and reads the turn that was running again at its end.
+    const server = new RandomServer("s", next);
+    let state = OPENED;
+    let begun = false;
+    const start = 1 + Math.floor(next() * 12);
+    for (let count = 0; count < 3; count += 1) {
+      for (const event of server.turn()) {
+        if (!begun) {
+          begun = event.seq >= start;
+          if (!begun) continue;
+          const page = server.page(null, 20);
+          state = reduce(state, { type: "page", page, where: "replace", seq: event.seq });
+          continue;
+        }
+        state = reduce(state, eventAction(event));
+        const last = state.turns.at(-1);
+        if (event.event.type === "turnFinished" && last?.whole === false) {
+          const page = server.page(null, 20);
+          state = reduce(state, { type: "page", page, where: "replace", seq: event.seq });
+        }
+      }
+    }
+    const fromLog = reduce(OPENED, {
+      type: "page",
+      page: server.page(null, 20),
+      where: "replace",
+      seq: server.events.length,
+    });
+    assert.deepEqual(read(state), read(fromLog));
+  },
+);
+
+check("live events and the log give the same turns", (next) => {
   const server = session(next);
   const live = server.events.map(eventAction).reduce(reduce, OPENED);
   const page = server.page(null, 20);
-  const told = reduce(OPENED, { type: "page", page, where: "replace", seq: 0 });
-  assert.deepEqual(read(live), read(told));
+  const fromLog = reduce(OPENED, { type: "page", page, where: "replace", seq: 0 });
+  assert.deepEqual(read(live), read(fromLog));
 });
 
-check("older pages go before what is there: each turn once, in order", (next) => {
+check("older pages add each turn once and in order", (next) => {
   const server = session(next, 9);
   const size = 1 + Math.floor(next() * 4);
   const first = server.page(null, size);
@@ -147,7 +144,7 @@ check("older pages go before what is there: each turn once, in order", (next) =>
   while (state.older === "some") {
     state = reduce(state, { type: "olderLoading" });
     const before = state.turns[0]?.number ?? 0;
-    // Sometimes an answer comes twice, or overlaps.
+    // Each answer comes twice, and some answers overlap.
     const overlap = next() < 0.3 ? before + 1 : before;
     const page = server.page(overlap, size + 1);
     state = reduce(state, { type: "page", page, where: "before", seq: 0 });
@@ -157,14 +154,14 @@ check("older pages go before what is there: each turn once, in order", (next) =>
   assert.deepEqual(numbers, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
-check("a chunk touches only the last turn and its last part", (next) => {
+check("a chunk of text changes only the last part of the last turn", (next) => {
   let state = OPENED;
   for (const event of session(next).events) {
     const before = state;
     state = reduce(state, eventAction(event));
     if (event.event.type !== "text" || event.event.restart) continue;
     assert.deepEqual(
-      before.turns.slice(0, -1).map(same(state)),
+      before.turns.slice(0, -1).map(isUnchangedIn(state)),
       Array(state.turns.length - 1).fill(true),
     );
     const [old, now] = [before.turns.at(-1)?.parts ?? [], state.turns.at(-1)?.parts ?? []];
@@ -174,6 +171,6 @@ check("a chunk touches only the last turn and its last part", (next) => {
   }
 });
 
-function same(state: PanelState): (turn: Turn, place: number) => boolean {
+function isUnchangedIn(state: PanelState): (turn: Turn, place: number) => boolean {
   return (turn, place) => state.turns[place] === turn;
 }

@@ -1,4 +1,4 @@
-/** A chunk costs the same however long the session is, and far less than a millisecond. */
+/** The cost of a chunk of text in a long session. */
 import assert from "node:assert/strict";
 import { performance } from "node:perf_hooks";
 import { test } from "node:test";
@@ -8,7 +8,9 @@ import type { PanelState } from "../../../../src/shared/state/state.ts";
 import { emptyTurn } from "../../../../src/shared/state/turn-list.ts";
 
 const CHUNKS = 2000;
-/** Milliseconds of the extension host for a chunk, JSON for the webview included. */
+/**
+ * The most milliseconds that a chunk may take in the extension host, with its JSON for the webview.
+ */
 const BOUND = 1;
 
 function session(turns: number): PanelState {
@@ -37,7 +39,7 @@ function millisecondsOf(turns: number): number {
   return (performance.now() - begin) / CHUNKS;
 }
 
-test("a chunk at 10,000 turns takes at most a millisecond of the host", (t) => {
+test("a chunk of text after 10,000 turns takes at most one millisecond in the extension host", (t) => {
   millisecondsOf(10); // warm
   const [few, many] = [millisecondsOf(10), millisecondsOf(10_000)];
   t.diagnostic(`${few.toFixed(4)} ms at 10 turns, ${many.toFixed(4)} ms at 10,000`);

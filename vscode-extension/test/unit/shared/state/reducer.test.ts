@@ -1,7 +1,7 @@
-/** What single actions do to the state. */
+/** How single actions change the state. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ContextResult, StatusResult } from "../../../../src/protocol.ts";
+import type { ContextResult } from "../../../../src/protocol.ts";
 import type { Action } from "../../../../src/shared/state/action.ts";
 import { initialState, reduce } from "../../../../src/shared/state/reducer.ts";
 import {
@@ -14,18 +14,11 @@ import {
 import type { PanelState, ToolPart, Turn } from "../../../../src/shared/state/state.ts";
 import { emptyTurn, withTurn } from "../../../../src/shared/state/turn-list.ts";
 import { OUTPUT_KEPT } from "../../../../src/shared/state/turns.ts";
-import { type Told, told } from "./told.ts";
+import { permission, statusResult, usage } from "../../fixtures.ts";
+import { type EventFields, makeEvent } from "./make-event.ts";
 
-const USAGE = {
-  input: 100,
-  cached: 60,
-  cache_write: 0,
-  output: 7,
-  reported: true,
-  thinking: 0,
-  cache_hour: 0,
-} as const;
-const STARTED: Told = {
+const USAGE = usage(100, 7, 60);
+const STARTED: EventFields = {
   type: "turnStarted",
   turn: 1,
   title: "Fix it",
@@ -34,7 +27,7 @@ const STARTED: Told = {
   attached: ["invoice.py:4–9", "screen"],
   mode: "review",
 };
-const FINISHED: Told = {
+const FINISHED: EventFields = {
   type: "turnFinished",
   turn: 1,
   ending: "done",
@@ -52,25 +45,7 @@ const FINISHED: Told = {
   toReview: 2,
   verified: "",
 };
-const STATUS: StatusResult = {
-  session: "s",
-  title: "",
-  mode: "review",
-  modes: ["review"],
-  model: "m",
-  lacking: "",
-  trusted: true,
-  undecided: "",
-  unapproved: [],
-  demo: "",
-  running: null,
-  beside: [],
-  version: "1",
-  pictures: null,
-  cost: 1,
-  effort: "",
-  efforts: [],
-};
+const STATUS = statusResult({ session: "s", cost: 1 });
 const CONTEXT: ContextResult = {
   session: "s",
   model: "m",
@@ -96,25 +71,25 @@ function start(...actions: readonly Action[]): PanelState {
   );
 }
 
-function happen(state: PanelState, ...events: readonly Told[]): PanelState {
+function withEvents(state: PanelState, ...events: readonly EventFields[]): PanelState {
   return events.reduce(
     (now, event) =>
       reduce(now, {
         type: "event",
         session: "s",
         seq: now.seq + 1,
-        event: told(event),
+        event: makeEvent(event),
         at: now.seq * 100,
       }),
     state,
   );
 }
 
-function text(words: string, restart = false): Told {
+function text(words: string, restart = false): EventFields {
   return { type: "text", turn: 1, text: words, restart };
 }
 
-function counted(round: number): Told {
+function usageReport(round: number): EventFields {
   const figures = { usage: USAGE, cost: 0.1, total: USAGE, totalCost: 0.1 };
   return { type: "usageReported", turn: 1, round, ...figures };
 }
@@ -134,36 +109,48 @@ function words(state: PanelState): readonly string[] {
   );
 }
 
-test("a restart forgets this model call's words and thoughts, and nothing before it", () => {
-  const before = happen(
+test("a restart removes the text of the current model call and keeps that of earlier calls", () => {
+  const before = withEvents(
     start(),
     STARTED,
     { type: "thinking", turn: 1, text: "hm" },
     text("one "),
-    counted(1),
+    usageReport(1),
   );
-  const again = happen(before, text("two "), text("more "), text("", true), text("three"));
+  const again = withEvents(before, text("two "), text("more "), text("", true), text("three"));
   assert.deepEqual(words(again), ["thinking hm", "text one ", "text three"]);
 });
 
-test("a broken call is counted before its words are taken back", () => {
-  // As the server does it: usageReported of the attempt first, then the restart.
-  const state = happen(start(), STARTED, text("lost"), counted(1), text("", true), text("kept"));
+test("a restart after the usage report still removes the text of the broken call", () => {
+  // The server reports the usage of the failed attempt before the restart.
+  const state = withEvents(
+    start(),
+    STARTED,
+    text("lost"),
+    usageReport(1),
+    text("", true),
+    text("kept"),
+  );
   assert.deepEqual(words(state), ["text kept"]);
 });
 
-test("a notice between the words and their restart stays", () => {
-  const notice: Told = { type: "notice", turn: 1, level: "warning", message: "trying again" };
-  const state = happen(start(), STARTED, text("lost"), notice, text("", true), text("kept"));
+test("a notice between the text and its restart stays", () => {
+  const notice: EventFields = {
+    type: "notice",
+    turn: 1,
+    level: "warning",
+    message: "trying again",
+  };
+  const state = withEvents(start(), STARTED, text("lost"), notice, text("", true), text("kept"));
   assert.deepEqual(words(state), ["line Trying again", "text kept"]);
 });
 
-test("what a turn says of itself is there when it has ended", () => {
-  const running = happen(start(), STARTED, text("x"), counted(1));
+test("a finished turn has its ending, cost, duration, changes and pending count", () => {
+  const running = withEvents(start(), STARTED, text("x"), usageReport(1));
   assert.equal(runningTurn(running)?.number, 1);
   assert.ok(isBusy(running) && canSteer(running));
   assert.deepEqual([turn(running).input, turn(running).cost], [100, 0.1]);
-  const state = happen(running, FINISHED);
+  const state = withEvents(running, FINISHED);
   const { ending, cost, seconds, changes, whole } = turn(state);
   assert.deepEqual([ending, cost, seconds, changes.length, whole], ["done", 0.25, 3, 1, true]);
   assert.equal(state.pending.total, 2);
@@ -172,27 +159,27 @@ test("what a turn says of itself is there when it has ended", () => {
   assert.ok(part?.kind === "text" && part.final);
 });
 
-test("an answer that never streamed is shown all the same", () => {
-  assert.deepEqual(words(happen(start(), STARTED, { ...FINISHED, answer: "whole" })), [
+test("an answer that was not streamed is shown when the turn ends", () => {
+  assert.deepEqual(words(withEvents(start(), STARTED, { ...FINISHED, answer: "whole" })), [
     "text whole",
   ]);
 });
 
-test("words that never reached the model come back once", () => {
-  const state = happen(start(), STARTED, { ...FINISHED, ending: "failed", draft: "fix it" });
+test("a prompt that never reached the model returns as a draft", () => {
+  const state = withEvents(start(), STARTED, { ...FINISHED, ending: "failed", draft: "fix it" });
   assert.deepEqual(state.draft, { id: 1, text: "fix it", mode: "append" });
 });
 
-test("a call goes from asking over denied to its end", () => {
+test("a call that asks for permission becomes denied or done", () => {
   const asked = { turn: 1, id: "c1", question: "q1", title: "", detail: "", reason: "" };
-  const state = happen(
+  const state = withEvents(
     start(),
     STARTED,
     { type: "toolStarted", turn: 1, id: "c1", name: "bash", target: "rm x" },
     { type: "permissionAsked", ...asked },
   );
   assert.equal(tool(state).state, "asking");
-  const answered = happen(state, {
+  const answered = withEvents(state, {
     type: "permissionAnswered",
     turn: 1,
     id: "c1",
@@ -201,7 +188,7 @@ test("a call goes from asking over denied to its end", () => {
     hunks: [],
   });
   assert.equal(tool(answered).state, "denied");
-  const ended: Told = {
+  const ended: EventFields = {
     type: "toolFinished",
     turn: 1,
     id: "c1",
@@ -212,21 +199,21 @@ test("a call goes from asking over denied to its end", () => {
     seconds: 1,
     message: "the user said no",
   };
-  assert.equal(tool(happen(answered, ended)).state, "denied");
-  assert.equal(tool(happen(state, { ...ended, isError: false })).state, "done");
+  assert.equal(tool(withEvents(answered, ended)).state, "denied");
+  assert.equal(tool(withEvents(state, { ...ended, isError: false })).state, "done");
   const ruled = { ...ended, message: "not allowed: plan mode changes nothing" };
-  assert.equal(tool(happen(state, ruled)).state, "denied");
+  assert.equal(tool(withEvents(state, ruled)).state, "denied");
 });
 
-test("of live output the newest 64,000 characters are kept, in whole characters", () => {
-  const begun = happen(start(), STARTED, {
+test("live output keeps its newest 64,000 characters and splits no character", () => {
+  const begun = withEvents(start(), STARTED, {
     type: "toolStarted",
     turn: 1,
     id: "c1",
     name: "bash",
     target: "yes",
   });
-  const state = happen(
+  const state = withEvents(
     begun,
     { type: "toolOutput", turn: 1, id: "c1", text: "🙂".repeat(40_000) },
     { type: "toolOutput", turn: 1, id: "c1", text: "end" },
@@ -237,24 +224,8 @@ test("of live output the newest 64,000 characters are kept, in whole characters"
   assert.equal(cut + output.length, 80_003);
 });
 
-test("a server that is gone ends the turn, its calls and the questions", () => {
-  const asked = {
-    id: "q",
-    title: "",
-    detail: "",
-    reason: "",
-    kind: "command" as const,
-    rule: "",
-    cwd: "",
-    session: "",
-    sandbox: "",
-    more: "",
-    why: "",
-    wanted: false,
-    risky: [],
-    hunks: [],
-  };
-  const running = happen(start(), STARTED, {
+test("losing the server interrupts the turn, stops its calls and clears the questions", () => {
+  const running = withEvents(start(), STARTED, {
     type: "toolStarted",
     turn: 1,
     id: "c1",
@@ -264,7 +235,7 @@ test("a server that is gone ends the turn, its calls and the questions", () => {
   const state = [
     {
       type: "question",
-      question: { kind: "permission", nonce: "n", asked, tool: null, agent: "" },
+      question: { kind: "permission", nonce: "n", asked: permission(), tool: null, agent: "" },
     } as const,
     { type: "connection", connection: { kind: "restarting", reason: "" } } as const,
   ].reduce<PanelState>(reduce, running);
@@ -272,11 +243,11 @@ test("a server that is gone ends the turn, its calls and the questions", () => {
   assert.deepEqual([state.questions, state.seq], [[], 0]);
 });
 
-test("the queue keeps chips and sessions that its events do not tell, and the newest wins", () => {
+test("a queue event keeps the chips and the session of each row, and an older queue changes nothing", () => {
   const row = { id: "1", title: "t", text: "later", session: "s", attached: ["a.py"] };
   const queue = { seq: 4, held: "", waiting: [row] };
   const known = start({ type: "queue", queue });
-  const after = happen(known, STARTED, {
+  const after = withEvents(known, STARTED, {
     type: "queueChanged",
     turn: 1,
     seq: 5,
@@ -287,7 +258,7 @@ test("the queue keeps chips and sessions that its events do not tell, and the ne
   assert.equal(reduce(after, { type: "queue", queue }).queue, after.queue);
 });
 
-test("a prompt that waits in the queue is not shown as on its way", () => {
+test("a queued prompt is not shown as being sent", () => {
   const sent = start({ type: "sent", id: 1, words: "later", images: [], taken: [] });
   assert.equal(sending(sent).length, 1);
   const waiting = [{ id: "1", title: "", text: "later", session: null, attached: [] }];
@@ -296,7 +267,7 @@ test("a prompt that waits in the queue is not shown as on its way", () => {
   assert.equal(queued.outgoing.length, 1);
 });
 
-test("what goes along by itself is not shown beside a mention of the same lines", () => {
+test("an automatic attachment is hidden if a mention covers the same lines", () => {
   const attached = [{ id: "sel", kind: "selection", label: "a.py:1–3", tokens: 9 } as const];
   const context = { ...CONTEXT, attached };
   const attachment = { kind: "mention", id: "m", label: "a.py:1–3", path: "a.py#L1-3" } as const;
@@ -317,7 +288,7 @@ test("what goes along by itself is not shown beside a mention of the same lines"
   );
 });
 
-test("the file that the user looks at is not shown beside a mention of it, whatever its label", () => {
+test("the open file is hidden if a mention has the same path, even with another label", () => {
   const attached = [{ id: "opened", kind: "opened", label: "shop/a.py", tokens: 9 } as const];
   const context = { ...CONTEXT, attached };
   const attachment = { kind: "mention", id: "m", label: "a.py", path: "shop/a.py" } as const;
@@ -330,26 +301,26 @@ test("the file that the user looks at is not shown beside a mention of it, whate
     );
 });
 
-test("a status that was written before the end of a turn does not make the turn run again", () => {
+test("a late status does not restart a turn that has ended", () => {
   const late: Action = { type: "status", status: { ...STATUS, running: 1 } };
-  const ended = happen(start({ type: "status", status: STATUS }), STARTED, FINISHED);
+  const ended = withEvents(start({ type: "status", status: STATUS }), STARTED, FINISHED);
   assert.equal(isBusy(reduce(ended, late)), false);
-  assert.equal(isBusy(reduce(happen(start(), STARTED), late)), true);
+  assert.equal(isBusy(reduce(withEvents(start(), STARTED), late)), true);
   const next: Action = { type: "status", status: { ...STATUS, running: 2 } };
   assert.equal(isBusy(reduce(ended, next)), true);
   const other: Action = { type: "status", status: { ...STATUS, session: "t", running: 1 } };
   assert.equal(isBusy(reduce(ended, other)), true);
 });
 
-test("a session's cost grows while a turn runs, and is not known where a price is not", () => {
-  const running = happen(start({ type: "status", status: STATUS }), STARTED, counted(1));
+test("a session's cost grows during a turn, and is unknown after a turn without a price", () => {
+  const running = withEvents(start({ type: "status", status: STATUS }), STARTED, usageReport(1));
   assert.equal(sessionCost(running), 1.1);
-  assert.equal(sessionCost(happen(running, FINISHED)), 1.25);
-  const unknown = happen(running, { ...FINISHED, cost: null });
+  assert.equal(sessionCost(withEvents(running, FINISHED)), 1.25);
+  const unknown = withEvents(running, { ...FINISHED, cost: null });
   assert.equal(sessionCost(unknown), null);
 });
 
-test("an older answer of the list does not take the place of a newer question", () => {
+test("the session list ignores answers to an earlier query and answers after it was closed", () => {
   const asked = (query: string): Action => ({
     type: "list",
     query,
@@ -369,18 +340,18 @@ test("an older answer of the list does not take the place of a newer question", 
   assert.equal([closed, answer("ab")].reduce(reduce, state).list, null);
 });
 
-test("how much of the prompt was read is one line, and goes when the reply begins", () => {
-  const reading = (share: number): Told => ({ type: "promptRead", turn: 1, share });
+test("the share of the prompt that was read is one line until the reply begins or the turn ends", () => {
+  const reading = (share: number): EventFields => ({ type: "promptRead", turn: 1, share });
   const lines = (state: PanelState) =>
     state.turns.flatMap((one) => one.parts.map((part) => ("text" in part ? part.text : part.kind)));
-  const before = happen(start(), STARTED, reading(0.1), reading(0.45));
+  const before = withEvents(start(), STARTED, reading(0.1), reading(0.45));
   assert.deepEqual(lines(before), ["Reading the prompt, 45 %"]);
-  const text: Told = { type: "text", turn: 1, text: "Hello", restart: false };
-  assert.deepEqual(lines(happen(start(), STARTED, reading(0.45), text)), ["Hello"]);
-  assert.deepEqual(lines(happen(start(), STARTED, reading(0.45), FINISHED)), []);
+  const text: EventFields = { type: "text", turn: 1, text: "Hello", restart: false };
+  assert.deepEqual(lines(withEvents(start(), STARTED, reading(0.45), text)), ["Hello"]);
+  assert.deepEqual(lines(withEvents(start(), STARTED, reading(0.45), FINISHED)), []);
 });
 
-test("a selection's chip leaves with its prompt, and returns with another session or a prompt that was not sent", () => {
+test("a selection's chip disappears with its prompt, and returns with another session or a refused prompt", () => {
   const row = (id: string, kind: "selection" | "opened") => ({
     id,
     kind,
@@ -393,7 +364,7 @@ test("a selection's chip leaves with its prompt, and returns with another sessio
   const sent: Action = { type: "sent", id: 1, words: "fix it", images: [], taken: [] };
   const before = start(context);
   assert.deepEqual(ids(before), ["selection-1", "opened-1"]);
-  const after = happen(reduce(before, sent), STARTED);
+  const after = withEvents(reduce(before, sent), STARTED);
   assert.deepEqual(ids(reduce(after, context)), ["opened-1"]);
   const elsewhere = reduce(reduce(after, { type: "opened", session: "other" }), context);
   assert.deepEqual(ids(elsewhere), ["selection-1", "opened-1"]);
@@ -401,7 +372,7 @@ test("a selection's chip leaves with its prompt, and returns with another sessio
   assert.deepEqual(ids(refused), ["selection-1", "opened-1"]);
 });
 
-test("attempts of one call share a line, which says when the next one begins", () => {
+test("retries of one model call share a line that states when the next attempt begins", () => {
   const notice = (seq: number, message: string): Action => ({
     type: "event",
     session: "s",

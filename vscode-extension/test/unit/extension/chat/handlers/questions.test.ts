@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Cancel } from "../../../../../src/extension/chat/backend.ts";
 import { Questions } from "../../../../../src/extension/chat/handlers/questions.ts";
 import type { PermissionParams } from "../../../../../src/protocol.ts";
-import { told } from "../../../shared/state/told.ts";
+import { makeEvent } from "../../../shared/state/make-event.ts";
 import { fakeRoom } from "../fake-room.ts";
 
 const ASKED: PermissionParams = {
@@ -152,7 +152,7 @@ test("a question of a sub-agent's call names it", () => {
     },
   ] as const;
   for (const [seq, event] of happened.entries())
-    store.dispatch({ type: "event", session: "s", seq: seq + 1, event: told(event), at: 0 });
+    store.dispatch({ type: "event", session: "s", seq: seq + 1, event: makeEvent(event), at: 0 });
   void questions.permission(ASKED, new Cancel());
   const [question] = store.state.questions;
   assert.ok(question?.kind === "permission");

@@ -1,15 +1,16 @@
-/** Events as tests write them: of the main conversation unless they say otherwise. */
+/** Builds protocol events from the fields that matter to a test. */
 import assert from "node:assert/strict";
 import schema from "../../../../../docs/protocol.schema.json";
 import type { Event, TurnFinished } from "../../../../src/protocol.ts";
+import { usage } from "../../fixtures.ts";
 
 type Short<One> = One extends Event ? Pick<One, "type" | "turn"> & Partial<One> : never;
 
-/** An event that leaves out what does not matter to a test. */
-export type Told = Short<Event>;
+/** The fields of an event that a test sets. */
+export type EventFields = Short<Event>;
 
-/** The event with the defaults of the schema for what was left out. */
-export function told(event: Told): Event {
+/** Builds an event with the schema's defaults for all other fields. */
+export function makeEvent(event: EventFields): Event {
   // A spread of a union loses which field belongs to which tag.
   return { ...defaults(event.type), ...event } as Event;
 }
@@ -30,18 +31,9 @@ function defaults(type: Event["type"]): Readonly<Record<string, unknown>> {
   );
 }
 
-/** The end of turn 1. */
-export function finished(ending: TurnFinished["ending"]): Event {
-  const usage = {
-    input: 1,
-    cached: 0,
-    cache_write: 0,
-    output: 1,
-    reported: true,
-    thinking: 0,
-    cache_hour: 0,
-  };
-  const counts = { rounds: 1, usage, cost: null, seconds: 1 };
+/** Builds the end of turn 1. */
+export function finishedTurn(ending: TurnFinished["ending"]): Event {
+  const counts = { rounds: 1, usage: usage(1, 1), cost: null, seconds: 1 };
   const words = { message: "", answer: "", draft: "" };
-  return told({ type: "turnFinished", turn: 1, ending, ...counts, ...words });
+  return makeEvent({ type: "turnFinished", turn: 1, ending, ...counts, ...words });
 }
