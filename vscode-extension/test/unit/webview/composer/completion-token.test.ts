@@ -16,13 +16,13 @@ test("a mention is a word that begins with @ and ends at the caret", () => {
   assert.deepEqual(at("@größe|"), ["@", "größe", 0, 6]);
 });
 
-test("an address, a decorator in the middle of a word and a finished mention are none", () => {
+test("an e-mail address, an @ at the end of a word and a finished mention are not completed", () => {
   assert.equal(at("me@example|.org"), null);
   assert.equal(at("@src/a.py |"), null);
   assert.equal(at("a@|"), null);
 });
 
-test("a command stands at the very beginning only, with one value behind it", () => {
+test("a command is completed only at the beginning of the text, with at most one value", () => {
   assert.deepEqual(at("/|"), ["/", "", 0, 1]);
   assert.deepEqual(at("/mo|"), ["/", "mo", 0, 3]);
   assert.deepEqual(at("/mode pl|"), ["/", "mode pl", 0, 8]);
@@ -32,6 +32,6 @@ test("a command stands at the very beginning only, with one value behind it", ()
   assert.equal(at("|/mode"), null);
 });
 
-test("a very long word is not completed, and costs no time", () => {
+test("a very long word is not completed", () => {
   assert.equal(tokenAt(`@${"x".repeat(100_000)}`, 100_001), null);
 });

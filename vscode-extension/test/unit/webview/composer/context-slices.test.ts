@@ -31,7 +31,7 @@ function block(source: string, tokens: number, more: Partial<BlockRow> = {}): Bl
   };
 }
 
-test("sources add up to slices that people know, in the order of a request, with their share", () => {
+test("the sources are summed into named slices in request order, with their shares", () => {
   const slices = contextSlices({
     sources: {
       user: 100,
@@ -55,12 +55,12 @@ test("sources add up to slices that people know, in the order of a request, with
   );
 });
 
-test("a source that nobody here knows is counted all the same", () => {
+test("an unknown source is counted as Other", () => {
   const slices = contextSlices({ sources: { novelty: 7 }, blocks: [] });
   assert.deepEqual(slices, [{ name: "Other", tokens: 7, cached: 0, share: 1 }]);
 });
 
-test("cached is what was sent and stands before the last mark that was sent", () => {
+test("sent blocks up to the last sent cache anchor count as cached", () => {
   const slices = contextSlices({
     sources: { schemas: 500, user: 60, tool: 300, assistant: 40 },
     blocks: [
@@ -81,22 +81,22 @@ test("cached is what was sent and stands before the last mark that was sent", ()
   );
 });
 
-test("the nearest rung of compaction is said, and whether it must pay", () => {
-  const rung = (at: number, left: number, pays: boolean) => ({ layer: "digest", at, left, pays });
-  const said = (...rungs: ReturnType<typeof rung>[]) => headroomWords(rungs, String);
+test("the headroom words name the nearest compaction step and its condition", () => {
+  const step = (at: number, left: number, pays: boolean) => ({ layer: "digest", at, left, pays });
+  const words = (...steps: ReturnType<typeof step>[]) => headroomWords(steps, String);
   assert.equal(
-    said(rung(900, 500, false), rung(500, 100, true)),
+    words(step(900, 500, false), step(500, 100, true)),
     "in 100 tokens, at 500, if it pays",
   );
   assert.equal(
-    said(rung(500, -1, true), rung(900, 399, false)),
+    words(step(500, -1, true), step(900, 399, false)),
     "as soon as it saves more than it costs",
   );
-  assert.equal(said(rung(500, 0, false)), "with the next request");
-  assert.equal(said(), "");
+  assert.equal(words(step(500, 0, false)), "with the next request");
+  assert.equal(words(), "");
 });
 
-test("the window's parts name the card's limit, and leave out slices and empty parts", () => {
+test("the window's summary states the task card's limit, and omits empty parts and parts that are slices", () => {
   const part = (name: WindowPartRow["name"], tokens: number, limit: number | null = null) => ({
     name,
     tokens,
@@ -107,7 +107,7 @@ test("the window's parts name the card's limit, and leave out slices and empty p
   assert.equal(windowWords(parts, String), "task card 200 of at most 1200 · free 7");
 });
 
-test("the hit rate of the cache is null where nobody knows it", () => {
+test("an unknown cache hit rate is null", () => {
   assert.equal(cacheHitRate(null), null);
   assert.equal(
     cacheHitRate({ turn: {}, session: { "indwell.cache.hit_rate": null }, misses: 0 }),
@@ -119,7 +119,7 @@ test("the hit rate of the cache is null where nobody knows it", () => {
   );
 });
 
-test("tiers are named by whose words they are", () => {
+test("tiers are named after their authors, and empty tiers are omitted", () => {
   assert.deepEqual(tierRows({ "1": 20, "3": 7, "0": 0 }), [
     { name: "you", tokens: 20 },
     { name: "tools", tokens: 7 },

@@ -4,7 +4,7 @@ import { MOST_WORDS, type ToHost } from "../../../../src/shared/messages.ts";
 import { DraftKeeper } from "../../../../src/webview/composer/draft.ts";
 import { KeptWords, type Slot } from "../../../../src/webview/host/kept-words.ts";
 
-/** The editor's memory of a panel, as it stands after a reload. */
+/** The state that the editor stores for a panel across reloads. */
 function memory(): Slot {
   let state: unknown;
   return {
@@ -17,7 +17,7 @@ function memory(): Slot {
 
 function start(typed = "", drafted = 0, slot = memory(), typedAt = 0) {
   const posted: ToHost[] = [];
-  let tellSnapshot = (_typed: string): void => {};
+  let sendSnapshot = (_typed: string): void => {};
   const channel = {
     typed,
     typedAt,
@@ -25,12 +25,12 @@ function start(typed = "", drafted = 0, slot = memory(), typedAt = 0) {
     drafted,
     onDraft: () => () => {},
     onSnapshot: (listener: (typed: string) => void) => {
-      tellSnapshot = listener;
+      sendSnapshot = listener;
       return () => {};
     },
   };
   const keeper = new DraftKeeper(channel, (message) => posted.push(message));
-  return { keeper, posted, slot, snapshot: (kept: string) => tellSnapshot(kept) };
+  return { keeper, posted, slot, snapshot: (kept: string) => sendSnapshot(kept) };
 }
 
 const draft = (id: number, text: string, mode: "replace" | "append" = "replace") => ({
@@ -39,7 +39,7 @@ const draft = (id: number, text: string, mode: "replace" | "append" = "replace")
   mode,
 });
 
-test("a new panel begins with what the host kept, and the draft in it is not taken twice", () => {
+test("a new panel starts with the host's text and takes each draft once", () => {
   const { keeper, posted } = start("kept", 4);
   keeper.take(draft(4, "kept", "append"));
   assert.equal(keeper.text, "kept");
@@ -50,7 +50,7 @@ test("a new panel begins with what the host kept, and the draft in it is not tak
   assert.deepEqual(posted, [{ type: "typed", text: "kept\n\nmore", at: 1 }]);
 });
 
-test("the host is told with each key: a panel may be hidden right behind the last one", () => {
+test("each key press sends the text to the host", () => {
   const { keeper, posted } = start();
   keeper.typed("a");
   keeper.typed("ab");
@@ -61,7 +61,7 @@ test("the host is told with each key: a panel may be hidden right behind the las
   ]);
 });
 
-test("of a long text the host is told 200 ms after the last key, once", () => {
+test("a long text is sent to the host once, 200 ms after the last key press", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const { keeper, posted } = start();
   const long = "x".repeat(20_001);
@@ -76,7 +76,7 @@ test("of a long text the host is told 200 ms after the last key, once", () => {
   mock.timers.reset();
 });
 
-test("words that the host never heard of come back from the editor's memory, and the host hears of them", () => {
+test("text that the host never received is restored from the editor's state and sent to the host", () => {
   const first = start("begun", 0, memory(), 4);
   first.keeper.typed("begun and");
   const again = start("begun", 0, first.slot, 4);
@@ -84,7 +84,7 @@ test("words that the host never heard of come back from the editor's memory, and
   assert.deepEqual(again.posted, [{ type: "typed", text: "begun and", at: 6 }]);
 });
 
-test("words that the host changed since, or sent, are not undone by the editor's memory", () => {
+test("newer text from the host and a sent prompt take precedence over the editor's state", () => {
   const first = start();
   first.keeper.typed("send me");
   assert.equal(start("", 0, first.slot, 2).keeper.text, "");
@@ -93,7 +93,7 @@ test("words that the host changed since, or sent, are not undone by the editor's
   assert.equal(start("", 0, first.slot, 2).keeper.text, "");
 });
 
-test("a text that no message may hold is not posted, and stays", () => {
+test("a text longer than a message allows is not posted, but is kept", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   const first = start();
   first.keeper.typed("x".repeat(MOST_WORDS + 1));
@@ -103,7 +103,7 @@ test("a text that no message may hold is not posted, and stays", () => {
   mock.timers.reset();
 });
 
-test("words that went out leave nothing behind, and come back without hiding what was typed since", () => {
+test("sending empties the composer, and a returned prompt goes before newer text", () => {
   const { keeper, posted } = start("send me");
   keeper.sent();
   assert.deepEqual(posted, [{ type: "typed", text: "", at: 1 }]);
@@ -113,7 +113,7 @@ test("words that went out leave nothing behind, and come back without hiding wha
   keeper.tell();
 });
 
-test("a draft that comes while an input method composes waits for its end", () => {
+test("a draft that arrives while an input method composes waits until the composition ends", () => {
   const { keeper } = start();
   keeper.hold(true);
   keeper.typed("に");
@@ -124,7 +124,7 @@ test("a draft that comes while an input method composes waits for its end", () =
   keeper.tell();
 });
 
-test("two drafts that come at once are both kept, also while an input method composes", () => {
+test("two drafts that arrive at once are both kept, also while an input method composes", () => {
   const { keeper } = start();
   keeper.take(draft(1, "one"));
   keeper.take(draft(2, "two"));
@@ -137,7 +137,7 @@ test("two drafts that come at once are both kept, also while an input method com
   keeper.tell();
 });
 
-test("a snapshot after a gap does not take the place of newer words", () => {
+test("a snapshot does not replace newer text", () => {
   const { keeper, snapshot, posted } = start();
   keeper.typed("newer");
   snapshot("older");

@@ -21,20 +21,20 @@ function press(key: string, now: Partial<Situation> = {}, more: Partial<KeyFacts
   return keyIntent(facts, { ...NOW, ...now });
 }
 
-test("Enter sends, Shift+Enter breaks, Control+Enter sends next", () => {
+test("Enter sends, Shift+Enter breaks the line, and Control+Enter sends as the next prompt", () => {
   assert.equal(press("Enter"), "send");
   assert.equal(press("Enter", {}, { shift: true }), "default");
   assert.equal(press("Enter", {}, { control: true }), "sendNext");
 });
 
-test("where Enter breaks, Control+Enter sends and with Shift sends next", () => {
+test("if Enter breaks the line, Control+Enter sends, and with Shift sends as the next prompt", () => {
   const off = { enterSends: false };
   assert.equal(press("Enter", off), "default");
   assert.equal(press("Enter", off, { control: true }), "send");
   assert.equal(press("Enter", off, { control: true, shift: true }), "sendNext");
 });
 
-test("while an input method composes no key is ours, whatever is open", () => {
+test("while an input method composes, every key keeps its default action", () => {
   for (const key of ["Enter", "Escape", "Tab", "ArrowUp", "ArrowDown", "Backspace"]) {
     for (const listOpen of [true, false]) {
       const now = { listOpen, running: true, firstLine: true, lastLine: true, atStart: true };
@@ -49,7 +49,7 @@ test("Escape closes a list first, then stops the turn", () => {
   assert.equal(press("Escape"), "default");
 });
 
-test("an open list takes Enter, Tab and the arrows; Shift+Enter still breaks", () => {
+test("an open list handles Enter, Tab and the arrow keys, but not Shift+Enter and Shift+Tab", () => {
   const open = { listOpen: true, firstLine: true, lastLine: true };
   assert.equal(press("Enter", open), "choose");
   assert.equal(press("Tab", open), "descend");
@@ -59,7 +59,7 @@ test("an open list takes Enter, Tab and the arrows; Shift+Enter still breaks", (
   assert.equal(press("Tab", open, { shift: true }), "default");
 });
 
-test("arrows walk through earlier prompts only from the first and the last line", () => {
+test("the arrow keys recall prompts only from the first and the last line", () => {
   assert.equal(press("ArrowUp", { firstLine: true }), "older");
   assert.equal(press("ArrowUp"), "default");
   assert.equal(press("ArrowUp", { firstLine: true }, { shift: true }), "default");
@@ -67,7 +67,7 @@ test("arrows walk through earlier prompts only from the first and the last line"
   assert.equal(press("ArrowDown"), "default");
 });
 
-test("Backspace before the first character goes to the last chip", () => {
+test("Backspace before the first character moves the focus to the last chip", () => {
   assert.equal(press("Backspace", { atStart: true }), "lastChip");
   assert.equal(press("Backspace"), "default");
 });

@@ -9,23 +9,23 @@ import {
   textLabel,
 } from "../../../../src/webview/composer/attaching.ts";
 
-test("more than 2,000 characters or 40 lines become a chip", () => {
+test("a pasted text of more than 2,000 characters or 40 lines becomes a chip", () => {
   assert.equal(isLong("x".repeat(2_000)), false);
   assert.equal(isLong("x".repeat(2_001)), true);
   assert.equal(isLong("a\n".repeat(40)), false);
   assert.equal(isLong("a\n".repeat(41)), true);
 });
 
-test("what is too long for a chip stays in the composer, so that nothing of it is cut", () => {
+test("a pasted text that is too long for a chip stays in the composer", () => {
   assert.equal(isLong("x".repeat(LARGEST_TEXT + 1)), false);
 });
 
-test("a chip says how much was pasted", () => {
+test("a chip states the number of pasted lines or characters", () => {
   assert.equal(textLabel("a\n".repeat(52)), "Pasted text, 52 lines");
   assert.equal(textLabel("x".repeat(3_000)), "Pasted text, 3,000 characters");
 });
 
-test("pictures that models take go along; the others get one sentence", () => {
+test("pictures in supported formats are accepted, and other, large or too many files are refused with a reason", () => {
   const problem = (type: string, size = 10, pictures = 0) =>
     pictureProblem({ name: "a.png", type, size }, pictures);
   for (const type of ["image/png", "image/jpeg", "image/gif", "image/webp"]) {
@@ -37,7 +37,7 @@ test("pictures that models take go along; the others get one sentence", () => {
   assert.match(problem("image/png", 10, 10), /10 pictures/);
 });
 
-test("addresses are read from the editor's own list, the common one, or JSON, each once", () => {
+test("dropped URIs are read once each from the editor's list, the standard list or JSON", () => {
   const read = (data: Readonly<Record<string, string>>) => droppedUris((type) => data[type] ?? "");
   assert.deepEqual(
     read({

@@ -13,7 +13,7 @@ function press(
   return nextStop({ key, shift, modified: false }, { menu, labels: LABELS, at, typed });
 }
 
-test("Tab and arrows go round", () => {
+test("Tab and the arrow keys wrap around, and Home and End move to the first and last row", () => {
   assert.equal(press("Tab", 3), 0);
   assert.equal(press("Tab", 0, { shift: true }), 3);
   assert.equal(press("ArrowDown", -1), 0);
@@ -22,12 +22,12 @@ test("Tab and arrows go round", () => {
   assert.deepEqual([press("Home", 2), press("End", 0)], [0, 3]);
 });
 
-test("in a dialog only Tab moves", () => {
+test("in a dialog only Tab moves the focus", () => {
   for (const key of ["ArrowDown", "Home", "a"]) assert.equal(press(key, 0, { menu: false }), null);
   assert.equal(press("Tab", 0, { menu: false }), 1);
 });
 
-test("one letter goes from row to row that begins with it, more letters to the row that holds them", () => {
+test("one letter cycles through the rows that begin with it, and more letters find the row that contains them", () => {
   assert.equal(press("a", 0), 1);
   assert.equal(press("a", 1), 2);
   assert.equal(press("a", 2, { typed: "aa" }), 1);

@@ -4,7 +4,7 @@ import { AT_DRAFT, edited, newer, older } from "../../../../src/webview/composer
 
 const PROMPTS = ["newest", "middle", "middle", "oldest"];
 
-test("up goes back prompt by prompt, equal neighbours once, and stops at the oldest", () => {
+test("going back visits each prompt, skips equal neighbours and stops at the oldest prompt", () => {
   const seen: string[] = [];
   let place = AT_DRAFT;
   let text = "unsent";
@@ -15,7 +15,7 @@ test("up goes back prompt by prompt, equal neighbours once, and stops at the old
   assert.deepEqual(seen, ["newest", "middle", "oldest"]);
 });
 
-test("down leads back to the words that were not sent", () => {
+test("going forward returns to the unsent text", () => {
   const up = older(AT_DRAFT, PROMPTS, "unsent");
   assert.ok(up);
   const down = newer(up.place, PROMPTS, up.text);
@@ -23,7 +23,7 @@ test("down leads back to the words that were not sent", () => {
   assert.equal(newer(AT_DRAFT, PROMPTS, "unsent"), null);
 });
 
-test("a prompt that is changed on the way becomes the draft, and the one before is not lost", () => {
+test("an edited prompt becomes the draft, and the unsent text before it stays reachable", () => {
   const up = older(AT_DRAFT, PROMPTS, "unsent");
   assert.ok(up);
   const place = edited(up.place);
@@ -33,6 +33,6 @@ test("a prompt that is changed on the way becomes the draft, and the one before 
   assert.equal(newer(again?.place ?? AT_DRAFT, PROMPTS, "unsent")?.text, "newest, changed");
 });
 
-test("typing where nothing was walked keeps the place", () => {
+test("typing without a recalled prompt keeps the position", () => {
   assert.equal(edited(AT_DRAFT), AT_DRAFT);
 });

@@ -22,7 +22,7 @@ const MODEL = {
 };
 const OFFERED = { modes: ["plan", "review"], models: [MODEL], efforts: ["low", "high"] };
 
-test("commands are listed best first, and skills of the host beside them", () => {
+test("commands and the host's skills are listed with the best match first", () => {
   const skill = {
     kind: "skill",
     label: "/release",
@@ -45,7 +45,7 @@ test("commands are listed best first, and skills of the host beside them", () =>
   assert.equal(labels("worktree me")[0], "merge");
 });
 
-test("rows of the host keep its order and are only marked", () => {
+test("the host's rows keep their order and get marks for the matched letters", () => {
   const rows = ["b/invoice.py", "a/inv.py"].map((label) => ({
     kind: "file" as const,
     label,
@@ -58,7 +58,7 @@ test("rows of the host keep its order and are only marked", () => {
   ]);
 });
 
-test("a model's window, price and tools are said in one line, what nobody knows is left out", () => {
+test("one line states a model's window, price and tools, and omits unknown values", () => {
   assert.equal(modelWords(MODEL), "128k window · $0.30 in, $1.20 out per million · tools");
   assert.equal(
     modelWords({ ...MODEL, window: null, input: 0, output: 0, tools: false }),
@@ -77,7 +77,7 @@ test("a model's window, price and tools are said in one line, what nobody knows 
   ]);
 });
 
-test("every chip has an icon and says what it is", () => {
+test("each kind of chip has its description, and labels and targets contain the lines", () => {
   const chips: readonly Attachment[] = [
     { kind: "context", id: "selection:1", label: "a.py:1–3", tokens: 1_200 },
     { kind: "mention", id: "m", label: "a.py", path: "a.py#L3-9" },
@@ -106,7 +106,7 @@ test("every chip has an icon and says what it is", () => {
   ]);
 });
 
-test("a popup opens above its button and stays inside the panel, at any width", () => {
+test("a popup opens above its button, or below a button at the top, and stays inside the panel", () => {
   const panel = { width: 300, height: 600 };
   const anchor = { left: 250, right: 290, top: 560, bottom: 582 };
   assert.deepEqual(popupPlace(anchor, 200, panel, "start"), {
@@ -134,7 +134,7 @@ function running(attachments: PanelState["attachments"]): PanelState {
   return { ...READY, turns: [turn], attachments };
 }
 
-test("words steer a running turn unless they carry chips of the user's own", () => {
+test("a prompt steers a running turn unless the user attached chips to it", () => {
   const chip = { kind: "mention", id: "m", label: "a", path: "a" } as const;
   const context = { kind: "context", id: "s", label: "a", tokens: 1 } as const;
   assert.equal(sendHow(READY, "send"), "auto");
@@ -143,7 +143,7 @@ test("words steer a running turn unless they carry chips of the user's own", () 
   assert.equal(sendHow(running([]), "sendNext"), "next");
 });
 
-test("what cannot be sent says why", () => {
+test("a prompt that cannot be sent has a reason", () => {
   assert.equal(sendProblem(READY, "words"), "");
   assert.equal(sendProblem(READY, " \n"), "Write something first");
   const stopped = { kind: "stopped", reason: "The server has ended" } as const;

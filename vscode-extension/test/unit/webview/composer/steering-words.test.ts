@@ -8,14 +8,14 @@ import {
 import { emptyTurn } from "../../../../src/shared/state/turn-list.ts";
 import { unheard, withSteering } from "../../../../src/webview/composer/sending.tsx";
 
-function running(number: number, ...heard: readonly string[]): PanelState {
-  const parts = heard.map(
+function running(number: number, ...shown: readonly string[]): PanelState {
+  const parts = shown.map(
     (text, index): LinePart => ({ kind: "line", key: String(index), what: "steered", text }),
   );
   return { ...initialState, turns: [{ ...emptyTurn("s", number), ending: "running", parts }] };
 }
 
-test("steering words wait until a line of the turn holds them", () => {
+test("steering text is pending until a line of the turn contains it", () => {
   const sent = withSteering(
     withSteering([], running(2), "mind the refunds\n"),
     running(2),
@@ -31,7 +31,7 @@ test("steering words wait until a line of the turn holds them", () => {
   );
 });
 
-test("nothing waits once the turn has ended or another one runs", () => {
+test("no steering text is pending after the turn ends, another turn begins or the text returns as a draft", () => {
   const sent = withSteering([], running(2), "words");
   assert.deepEqual(unheard(sent, running(3), ""), []);
   assert.deepEqual(unheard(sent, initialState, ""), []);

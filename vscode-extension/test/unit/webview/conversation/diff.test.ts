@@ -31,7 +31,7 @@ function row(id: string, old: string, fresh: string): ChangeRow {
   };
 }
 
-test("a diff is read in groups with their lines in the new file", () => {
+test("a diff is split into groups with their line numbers in the new file", () => {
   const { groups } = readDiff(DIFF);
   assert.deepEqual(
     groups.map((group) => [
@@ -51,7 +51,7 @@ test("a diff is read in groups with their lines in the new file", () => {
   );
 });
 
-test("lines have the numbers of their file, and pending changes those that are known", () => {
+test("diff lines have the numbers of their file, and a pending change numbers only its new lines", () => {
   const numbers = (read: ReturnType<typeof readDiff>) =>
     read.groups.flatMap((group) =>
       group.lines.map(({ kind, number }) => `${kind} ${String(number)}`),
@@ -66,7 +66,7 @@ test("lines have the numbers of their file, and pending changes those that are k
   assert.deepEqual(numbers(readChange("b\n", "B\n", 12)), ["removed 0", "added 12"]);
 });
 
-test("the changed words of two lines that belong together are marked in both", () => {
+test("the changed words of a pair of lines are marked", () => {
   const [group] = readDiff("@@ -1 +1 @@\n-  return total\r\n+  return round(total)\r\n").groups;
   assert.ok(group);
   assert.deepEqual(
@@ -84,7 +84,7 @@ test("the changed words of two lines that belong together are marked in both", (
   );
 });
 
-test("ui_11 a diff of 100,000 hunks is bounded, quick, and counted", () => {
+test("ui_11 a diff of 100,000 hunks is cut within 500 ms, with counts of the omitted lines and hunks", () => {
   const diff = Array.from(
     { length: 100_000 },
     (_, n) => `@@ -${n + 1} +${n + 1} @@\n-a${n}\n+b${n}\n`,
@@ -98,8 +98,8 @@ test("ui_11 a diff of 100,000 hunks is bounded, quick, and counted", () => {
 });
 
 const NOTED: readonly (readonly [string, string, string])[] = [
-  ["line ends", "-a\n+a\r\n", "Only line ends change: LF becomes CRLF."],
-  ["line ends back", "-a\r\n+a\n", "Only line ends change: CRLF becomes LF."],
+  ["line ends to CRLF", "-a\n+a\r\n", "Only line ends change: LF becomes CRLF."],
+  ["line ends to LF", "-a\r\n+a\n", "Only line ends change: CRLF becomes LF."],
   ["blanks", "-a b\n+a  b\n", "Only blanks change."],
   ["invisible characters", "-ab\n+a\u200bb\n", "Only invisible characters change."],
   [
@@ -109,19 +109,19 @@ const NOTED: readonly (readonly [string, string, string])[] = [
   ],
 ];
 for (const [name, body, words] of NOTED) {
-  test(`ui_11 a change of ${name} is said in words`, () => {
+  test(`ui_11 a change of ${name} gets a note`, () => {
     assert.ok(readDiff(`@@ -1 +1 @@\n${body}`).notes.includes(words));
   });
 }
 
-test("ui_11 binary files and modes are said in words", () => {
+test("ui_11 binary files and file modes get notes", () => {
   assert.deepEqual(
     readDiff("old mode 100644\nnew mode 100755\nBinary files a/x and b/x differ\n").notes,
     ["Mode before: 100644.", "Mode after: 100755.", "A binary file: its bytes are not shown."],
   );
 });
 
-test("each pending change is found in the edit's own diff", () => {
+test("each pending change is matched to its group in the edit's diff", () => {
   const [shown, ...more] = matchPending(DIFF, [row("h2", "", "e\n"), row("h1", "b\n", "B\n")]);
   assert.deepEqual(more, []);
   assert.deepEqual(
@@ -133,7 +133,7 @@ test("each pending change is found in the edit's own diff", () => {
   );
 });
 
-test("changes that later edits have moved are shown as they wait now", () => {
+test("a pending change that is not in the edit's diff is shown separately", () => {
   const shown = matchPending(DIFF, [row("h1", "b\n", "B\n"), row("h3", "x\n", "y\n")]);
   assert.deepEqual(
     shown.map(({ verdicts }) => [...verdicts.values()]),
@@ -141,7 +141,7 @@ test("changes that later edits have moved are shown as they wait now", () => {
   );
 });
 
-test("output loses its colours, and progress bars show how they ended", () => {
+test("output loses escape sequences and earlier states of a progress line, and is cut at its start", () => {
   assert.deepEqual(
     readable(
       "\u001b[31mred\u001b[0m\r\n1 %\r2 %\n\u001b]8;;https://x.test\u0007link\u001b]8;;\u0007",
@@ -155,7 +155,7 @@ test("output loses its colours, and progress bars show how they ended", () => {
   assert.deepEqual(readable("abcdef", 3), { text: "def", cut: 3 });
 });
 
-test("a line that changes and gets another end says so once", () => {
+test("a diff that changes text and line ends gets one note about the line ends", () => {
   const changed = readDiff("@@ -1,2 +1,2 @@\n-a\r\n-b\r\n+A\n+B\n");
   assert.deepEqual(changed.notes, ["Line ends change too: CRLF becomes LF."]);
   assert.deepEqual(readDiff("@@ -1 +1 @@\n-a\r\n+A\r\n").notes, []);

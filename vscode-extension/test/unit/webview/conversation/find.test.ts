@@ -4,7 +4,7 @@ import { countWords, matchingRows, stepped } from "../../../../src/webview/conve
 import { RowList } from "../../../../src/webview/conversation/rows.ts";
 import { text, turn } from "../../../browser/scenes.ts";
 
-test("rows are found by their text in any case, in prompts, answers and ends", () => {
+test("rows are found by the text of prompts, answers and ends, ignoring case", () => {
   const list = new RowList();
   list.update(
     [
@@ -19,7 +19,7 @@ test("rows are found by their text in any case, in prompts, answers and ends", (
   assert.deepEqual(matchingRows(list.rows, ""), []);
 });
 
-test("the places go around, and say if earlier turns were not looked at", () => {
+test("the search position wraps around, and the count says if only the shown turns were searched", () => {
   assert.deepEqual(
     [stepped(-1, 3, -1), stepped(0, 3, -1), stepped(2, 3, 1), stepped(0, 0, 1)],
     [2, 2, 0, -1],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isTask } from "../../../../src/webview/conversation/prompt-row.tsx";
 
-test("only a title that is not made of the words is that of a code action", () => {
+test("a title belongs to a code action only if it is not made from the prompt", () => {
   const long = "word ".repeat(40);
   assert.equal(isTask("Fix it.", "Fix it."), false);
   assert.equal(isTask(long, long.slice(0, 60)), false);

@@ -9,13 +9,13 @@ function keys(list: RowList): readonly string[] {
   return list.rows.map((row) => row.key);
 }
 
-test("a turn is its prompt, its parts and its end", () => {
+test("a turn has rows for its prompt, its parts and its end", () => {
   const list = new RowList();
   list.update([turn(1, { parts: [text("a", "Yes.")] })], NONE);
   assert.deepEqual(keys(list), ["s1/1/prompt", "s1/1/a", "s1/1/end"]);
 });
 
-test("only the rows from the changed turn on are made anew", () => {
+test("an update rebuilds only the rows from the changed turn on", () => {
   const list = new RowList();
   const turns = [1, 2, 3].map((number) => turn(number));
   list.update(turns, NONE);
@@ -26,7 +26,7 @@ test("only the rows from the changed turn on are made anew", () => {
   assert.equal(list.rows.length, 7);
 });
 
-test("turns that a rewind left behind are one line, which opens", () => {
+test("turns that a rewind left behind are one row, which expands to their rows", () => {
   const list = new RowList();
   const turns = [turn(1), turn(2, { left: true }), turn(3, { left: true }), turn(4)];
   list.update(turns, NONE);
@@ -35,7 +35,7 @@ test("turns that a rewind left behind are one line, which opens", () => {
   assert.equal(list.rows.length, 9);
 });
 
-test("measured heights move what is below, and nothing above", () => {
+test("a measured height moves the rows below it and none above", () => {
   const list = new RowList();
   list.update([turn(1), turn(2), turn(3)], NONE);
   const layout = new RowLayout();
@@ -49,7 +49,7 @@ test("measured heights move what is below, and nothing above", () => {
   assert.equal(layout.at(1e9), list.rows.length - 1);
 });
 
-test("heights stay with their rows when earlier turns come in above", () => {
+test("rows keep their measured heights when earlier turns are inserted above", () => {
   const list = new RowList();
   const turns = [turn(5), turn(6)];
   list.update(turns, NONE);

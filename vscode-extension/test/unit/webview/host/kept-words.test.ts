@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { KeptWords } from "../../../../src/webview/host/kept-words.ts";
 
-function slot(begun: unknown = null) {
-  let state = begun;
+function slot(initial: unknown = null) {
+  let state = initial;
   return {
     getState: () => state,
     setState: (fresh: unknown) => {
@@ -12,7 +12,7 @@ function slot(begun: unknown = null) {
   };
 }
 
-test("words of every field come back, until they are closed", () => {
+test("the text of each field is restored until the field is closed", () => {
   const memory = slot();
   const first = new KeptWords(memory);
   first.keepTyped({ text: "half a", at: 3 });
@@ -25,7 +25,7 @@ test("words of every field come back, until they are closed", () => {
   assert.equal(again.draft("ask n"), null);
 });
 
-test("the drafts that were written longest ago go first", () => {
+test("when the storage is full, the least recently written draft is dropped", () => {
   const memory = slot();
   const kept = new KeptWords(memory);
   for (let at = 0; at < 20; at += 1) kept.keepDraft(`d${at}`, "x");
@@ -37,7 +37,7 @@ test("the drafts that were written longest ago go first", () => {
   assert.equal(again.draft("d20"), "x");
 });
 
-test("a memory of another shape is not believed", () => {
+test("stored values of an unknown shape are ignored", () => {
   for (const state of [
     undefined,
     7,
@@ -52,7 +52,7 @@ test("a memory of another shape is not believed", () => {
   }
 });
 
-test("a page that is shown again is known, and a tab keeps its name and its session", () => {
+test("a page that was shown before is not new, and a tab stores its id and its session", () => {
   const memory = slot();
   const first = new KeptWords(memory, "t");
   assert.equal(first.isNew("page"), true);

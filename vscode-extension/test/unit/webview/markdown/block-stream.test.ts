@@ -40,7 +40,7 @@ const PIECES = [
   "[foo]: /u\n",
 ];
 
-/** A generator of its own, so that a failure comes again. */
+/** A seeded generator of random numbers, so that a failure can be reproduced. */
 function* numbers(seed: number): Generator<number, never> {
   for (let state = seed; ; ) {
     state = (state * 1_103_515_245 + 12_345) & 0x7fffffff;
@@ -48,12 +48,12 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-/** Where a block stands in its tail is of no matter here. */
-function meaning(block: ParsedBlock): ParsedBlock {
+/** The block without its position in the stream, which differs from that in the whole text. */
+function withoutPosition(block: ParsedBlock): ParsedBlock {
   return { ...block, start: 0 };
 }
 
-test("a text cut at every point becomes the same blocks as the text at once", () => {
+test("a streamed text gives the same blocks as the whole text", () => {
   const random = numbers(7);
   for (let round = 0; round < 400; round += 1) {
     const count = 2 + Math.floor(random.next().value * 12);
@@ -66,14 +66,14 @@ test("a text cut at every point becomes the same blocks as the text at once", ()
     stream.update(text, true);
     const whole = parseBlocks(text.replace(/\r\n?/g, "\n"));
     assert.deepEqual(
-      stream.done.map(({ block }) => meaning(block)),
-      whole.map(meaning),
+      stream.done.map(({ block }) => withoutPosition(block)),
+      whole.map(withoutPosition),
       JSON.stringify(text),
     );
   }
 });
 
-test("a done block is the same value for ever", () => {
+test("a finished block stays the same object", () => {
   const stream = new BlockStream();
   stream.update("One.\n\nTwo", false);
   const [first] = stream.done;
@@ -81,7 +81,7 @@ test("a done block is the same value for ever", () => {
   assert.equal(stream.done[0], first);
 });
 
-test("the line that is being written may still belong to the block before it", () => {
+test("an incomplete line can still belong to the block before it", () => {
   const stream = new BlockStream();
   stream.update("para\n```", false);
   assert.equal(stream.doneCount, 0);
@@ -92,7 +92,7 @@ test("the line that is being written may still belong to the block before it", (
   );
 });
 
-test("a text that does not continue begins anew", () => {
+test("a text that does not continue the previous text resets the stream", () => {
   const stream = new BlockStream();
   assert.equal(stream.update("One.\n\nTwo", false), false);
   assert.equal(stream.update("Other", false), true);

@@ -28,12 +28,12 @@ const FILES: readonly (readonly [string, string | null])[] = [
 ];
 
 for (const [words, target] of FILES) {
-  test(`${JSON.stringify(words)} is ${target === null ? "no file" : `the file ${target}`}`, () => {
+  test(`${JSON.stringify(words)} is ${target === null ? "not a file reference" : `a reference to ${target}`}`, () => {
     assert.equal(fileReference(words), target);
   });
 }
 
-test("ui_02 only https and files of the workspace are links", () => {
+test("ui_02 only https addresses and workspace files become links", () => {
   assert.deepEqual(linkTarget("https://docs.python.org/3/"), {
     kind: "web",
     href: "https://docs.python.org/3/",
@@ -60,7 +60,7 @@ test("ui_02 only https and files of the workspace are links", () => {
   for (const href of [...refused, ...tricks]) assert.equal(linkTarget(href), null, href);
 });
 
-test("an image is a link in words, and one that leads nowhere only words", () => {
+test("an image becomes a text link, and an image with a refused address stays text", () => {
   const html = (text: string) =>
     parseBlocks(text)
       .map((block) => (block.kind === "prose" ? block.html : ""))
@@ -72,7 +72,7 @@ test("an image is a link in words, and one that leads nowhere only words", () =>
   );
 });
 
-test("marks that scripts need stay in prose, and are shown in names", () => {
+test("a zero-width joiner stays in prose but hides text in a name, and a direction character is escaped in prose", () => {
   assert.deepEqual(runs("a\u200db", "prose"), [{ text: "a\u200db", hidden: false }]);
   assert.equal(hides("a\u200db"), true);
   assert.deepEqual(
@@ -81,7 +81,7 @@ test("marks that scripts need stay in prose, and are shown in names", () => {
   );
 });
 
-test("a fence names its language and its file", () => {
+test("a code fence gives its language and its file", () => {
   assert.deepEqual(readFence("python"), { language: "python", target: null });
   assert.deepEqual(readFence("python src/a.py"), { language: "python", target: "src/a.py" });
   assert.deepEqual(readFence("ts:src/a.ts"), { language: "ts", target: "src/a.ts" });

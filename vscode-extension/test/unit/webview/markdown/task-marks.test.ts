@@ -9,14 +9,14 @@ const drawn = (text: string): string =>
     .replace(/\s*<[^>]*>\s*/g, "|")
     .replace(/\|+/g, "|");
 
-test("open and done tasks of a list have boxes", () => {
+test("open and done tasks of a list get checkboxes", () => {
   assert.equal(
     drawn("- [ ] Write it\n- [x] Read **all**\n  1. [X] deep"),
     "|☐ Write it|☑ Read|all|☑ deep|",
   );
 });
 
-test("brackets that are no tasks stay as they are", () => {
+test("brackets that mark no task get no checkbox", () => {
   for (const text of [
     "[ ] no list",
     "- [] empty",

@@ -16,14 +16,14 @@ const CASES: readonly (readonly [string, string])[] = [
   ["an `open one\n\nin the paragraph before", "an `open one\n\nin the paragraph before"],
 ];
 
-test("what growing words have opened is closed at their end", () => {
+test("code and emphasis that a partial text opens are closed at its end", () => {
   assert.deepEqual(
     CASES.map(([text]) => withEndClosed(text)),
     CASES.map(([, shown]) => shown),
   );
 });
 
-test("no backquote shows while code is being written, and the final text is as it was sent", () => {
+test("streamed text shows no backquote and no asterisks, and the final text keeps its code", () => {
   const stream = new BlockStream();
   const text = "The modules are `tests/a.py` and\n\n- **first**\n- the `second one` of them.";
   for (let end = 1; end <= text.length; end += 1) {

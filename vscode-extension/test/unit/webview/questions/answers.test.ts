@@ -2,38 +2,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PermissionParams } from "../../../../src/protocol.ts";
 import { hunksSent, offers } from "../../../../src/webview/questions/answers.tsx";
+import { permission } from "../../fixtures.ts";
 
-const ASKED: PermissionParams = {
-  id: "q",
-  title: "Run a command in .?",
-  detail: "make",
-  reason: "it may change files",
-  rule: "make",
-  cwd: ".",
-  session: "",
-  sandbox: "",
-  more: "",
-  why: "",
-  wanted: false,
-  risky: [],
-  hunks: [],
-  kind: "command",
-};
+const ASKED = permission({ title: "Run a command in .?", reason: "it may change files", cwd: "." });
 const HUNKS = ["a", "b"].map((id) => ({ id, header: "@@", text: "+x" }));
-const open = (asked: PermissionParams, seen: boolean, chosen: readonly string[] | null = null) =>
+const available = (
+  asked: PermissionParams,
+  seen: boolean,
+  chosen: readonly string[] | null = null,
+) =>
   offers(asked, { seen, factsSeen: true, chosen })
     .filter((offer) => offer.blocked === "")
     .map((offer) => offer.answer);
 
-test("UI-12: no comes first", () => {
-  assert.deepEqual(open(ASKED, true), ["no", "once", "session", "always"]);
+test("UI-12: the answer no comes first", () => {
+  assert.deepEqual(available(ASKED, true), ["no", "once", "session", "always"]);
 });
 
-test("UI-08: until the end of the text was seen there is only no", () => {
-  assert.deepEqual(open(ASKED, false), ["no"]);
+test("UI-08: only no is available until the end of the text was seen", () => {
+  assert.deepEqual(available(ASKED, false), ["no"]);
 });
 
-test("where nothing would be stored, session and always are not offered", () => {
+test("session and always are not offered for a question without a rule", () => {
   const offered = offers({ ...ASKED, rule: "" }, { seen: true, factsSeen: true, chosen: null });
   assert.deepEqual(
     offered.map((offer) => offer.answer),
@@ -41,14 +31,14 @@ test("where nothing would be stored, session and always are not offered", () => 
   );
 });
 
-test("a part of an edit is allowed for once only, none at all is no", () => {
+test("with some hunks chosen only no and once are available, and with none only no", () => {
   const asked = { ...ASKED, hunks: HUNKS };
-  assert.deepEqual(open(asked, true, ["a", "b"]), ["no", "once", "session", "always"]);
-  assert.deepEqual(open(asked, true, ["b"]), ["no", "once"]);
-  assert.deepEqual(open(asked, true, []), ["no"]);
+  assert.deepEqual(available(asked, true, ["a", "b"]), ["no", "once", "session", "always"]);
+  assert.deepEqual(available(asked, true, ["b"]), ["no", "once"]);
+  assert.deepEqual(available(asked, true, []), ["no"]);
 });
 
-test("hunks are named in their order where some are left out, and not with a no", () => {
+test("an answer lists the chosen hunks if some are left out, and never with a no", () => {
   const asked = { ...ASKED, hunks: HUNKS };
   assert.deepEqual(hunksSent(asked, ["b"], "once"), ["b"]);
   assert.equal(hunksSent(asked, ["b", "a"], "once"), null);
@@ -56,7 +46,7 @@ test("hunks are named in their order where some are left out, and not with a no"
   assert.equal(hunksSent(ASKED, null, "once"), null);
 });
 
-test("until the folder and the sandbox were on the screen there is only no", () => {
+test("only no is available until the folder and the sandbox were seen", () => {
   const offered = offers(ASKED, { seen: true, factsSeen: false, chosen: null });
   assert.deepEqual(
     offered.filter((offer) => offer.blocked === "").map((offer) => offer.answer),

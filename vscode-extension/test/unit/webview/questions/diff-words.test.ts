@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { diffWords } from "../../../../src/webview/questions/about.tsx";
 
-test("UI-11: changes of line ends, of blanks and of invisible characters are told in words", () => {
+test("UI-11: changes of line ends, blanks and invisible characters are described in words", () => {
   assert.deepEqual(diffWords("@@ -1 +1 @@\n-a\n-b\n+a\r\n+b\r"), [
     "In 2 lines only the line's end changes",
   ]);
@@ -15,7 +15,7 @@ test("UI-11: changes of line ends, of blanks and of invisible characters are tol
   ]);
 });
 
-test("UI-11: modes, binaries and the end of the last line are told in words", () => {
+test("UI-11: file modes, binary files and the end of the last line are described in words", () => {
   assert.deepEqual(diffWords("old mode 100644\nnew mode 100755\nBinary files a/x and b/x differ"), [
     "The mode was 100644",
     "The mode becomes 100755",
@@ -26,11 +26,11 @@ test("UI-11: modes, binaries and the end of the last line are told in words", ()
   ]);
 });
 
-test("a diff that shows all that it does needs no words", () => {
+test("a diff without hidden changes gets no description", () => {
   assert.deepEqual(diffWords("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c"), []);
 });
 
-test("UI-11: a diff of a million lines is looked at in a moment", () => {
+test("UI-11: a diff of a million lines is described in less than two seconds", () => {
   const began = performance.now();
   diffWords("-a\n+b\n".repeat(500_000));
   assert.ok(performance.now() - began < 2_000);

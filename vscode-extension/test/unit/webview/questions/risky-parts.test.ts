@@ -8,14 +8,14 @@ const markedText = (text: string, risky: readonly string[]) =>
     .map((piece) => (piece.risky ? `{${piece.text}}` : piece.text))
     .join("");
 
-test("the part that is the reason is marked in the text", () => {
+test("a risky part is marked in the text", () => {
   assert.equal(
     markedText("ls && rm -r build/ && echo", ["rm -r build/ (removes files)"]),
     "ls && {rm -r build/} && echo",
   );
 });
 
-test("a part with brackets of its own is found whole", () => {
+test("a risky part that contains brackets is found in full", () => {
   assert.deepEqual(riskyParts("echo $(date) x", ["echo $(date) x (runs something (date))"])[0], {
     part: "echo $(date) x",
     reason: "runs something (date)",
@@ -24,7 +24,7 @@ test("a part with brackets of its own is found whole", () => {
   });
 });
 
-test("UI-08: a part is found across blanks that were folded", () => {
+test("UI-08: a risky part is found across folded blanks", () => {
   const text = `rm${" ".repeat(50)}-rf x; ls`;
   assert.equal(
     markedText(text, ["rm -rf x (removes files)"]),
@@ -33,7 +33,7 @@ test("UI-08: a part is found across blanks that were folded", () => {
   assert.equal(riskyParts("rm [… 50 blanks …] -rf x", ["rm -rf x (removes)"])[0]?.from, 0);
 });
 
-test("a part that was shortened, or is not there, does no harm", () => {
+test("a shortened risky part is marked as far as it is known, and a missing part is ignored", () => {
   assert.equal(markedText("echo aaaa bbbb", ["echo aaaa… (long)"]), "{echo aaaa} bbbb");
   assert.equal(markedText("ls", ["and 3 more"]), "ls");
   assert.equal(markedText("a+b(c", ["a+b(c (odd)"]), "{a+b(c}");

@@ -5,7 +5,7 @@ import { ageWords, byDay } from "../../../../src/webview/sessions/session-list.t
 const NOW = new Date(2026, 10, 22, 14, 0);
 const at = (...when: [number, number, number, number?, number?]) => new Date(...when);
 
-test("sessions stand under the day that people would say", () => {
+test("sessions are grouped by day, period, month and year", () => {
   const rows = [
     at(2026, 10, 22, 0, 1),
     at(2026, 10, 21, 23, 59),
@@ -20,18 +20,18 @@ test("sessions stand under the day that people would say", () => {
   );
 });
 
-test("two of one day stand under one heading, in their order", () => {
+test("two sessions of one day share a heading and keep their order", () => {
   const rows = [13, 12].map((hour) => ({ at: at(2026, 10, 22, hour).toISOString(), hour }));
   assert.deepEqual(byDay(rows, NOW), [{ label: "Today", rows }]);
 });
 
-test("a date that cannot be read stands apart", () => {
+test("a session with an invalid date is grouped as undated and has no age", () => {
   assert.equal(byDay([{ at: "?" }], NOW)[0]?.label, "Undated");
   assert.equal(ageWords(new Date("?"), NOW), "");
 });
 
-test("ages are in people's words", () => {
-  const said = [
+test("ages are given in minutes or hours, as a time or as a date", () => {
+  const ages = [
     at(2026, 10, 22, 13, 59),
     at(2026, 10, 22, 14, 5),
     at(2026, 10, 22, 11, 0),
@@ -39,5 +39,5 @@ test("ages are in people's words", () => {
     at(2026, 10, 2),
     at(2025, 0, 2),
   ].map((date) => ageWords(date, NOW));
-  assert.deepEqual(said, ["1 min ago", "now", "3 h ago", "22:05", "Nov 2", "Jan 2, 2025"]);
+  assert.deepEqual(ages, ["1 min ago", "now", "3 h ago", "22:05", "Nov 2", "Jan 2, 2025"]);
 });

@@ -17,7 +17,7 @@ const ROW: ChangeRow = {
   note: "",
 };
 
-test("changes of one file stand in one row, with its lines and the ids of all", () => {
+test("changes of one file share a row with their ids and their total of lines", () => {
   const rows = [
     { ...ROW, path: "b.py", kind: "create", old: "" } as const,
     ROW,

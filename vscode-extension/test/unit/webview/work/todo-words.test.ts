@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { todoWords, waitsFor } from "../../../../src/webview/work/todo-line.tsx";
 
-test("the line says how much is done, and what is being done or comes next", () => {
+test("the todo line shows how many items are done and the current or next item", () => {
   const done = { text: "a", state: "done", after: [] } as const;
   const open = { text: "b", state: "open", after: [] } as const;
   const doing = { text: "c", state: "doing", after: [] } as const;
@@ -11,7 +11,7 @@ test("the line says how much is done, and what is being done or comes next", () 
   assert.deepEqual(todoWords([done]), { count: "1 of 1", now: "" });
 });
 
-test("what waits for others says for which, and does not come next", () => {
+test("a blocked item names the open items it waits for and is not the next item", () => {
   const rows = [
     { text: "late", state: "open", after: [2, 3] },
     { text: "first", state: "done", after: [] },
