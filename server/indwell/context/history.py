@@ -21,7 +21,7 @@ from indwell.context.tokens import message_tokens
 from indwell.messages import Block, Message, ToolResult, ToolUse
 
 
-class MessageSplice(msgspec.Struct, frozen=True, omit_defaults=True):
+class MessageSplice(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Replaces the messages from ``start`` to ``stop`` (exclusive) by ``messages``.
 
     Attributes:

@@ -26,6 +26,8 @@ from indwell.messages import Block, Message, ToolResult, ToolUse
 _UNSAFE = lazy_pattern(r"[^A-Za-z0-9_-]+")
 # The bytes of a digest (16 characters); with 5 bytes, a collision could be found in a second.
 _STAMP_BYTES = 10
+# A whole text would be encoded to up to three times as many bytes.
+_STAMPED_AT_ONCE = 4_096
 # The limit of characters for a tool's name, as at providers, though a model may write more.
 _MOST_OF_TOOL = 64
 # A file name has 10 characters from the end of a call's id, where ids differ most.
@@ -81,9 +83,11 @@ def stamp(text: str) -> str:
 
     The digest has no capital letters, because some file systems ignore case.
     """
-    data = text.encode("utf-8", "surrogatepass")
-    digest = hashlib.blake2b(data, digest_size=_STAMP_BYTES).digest()
-    return base64.b32encode(digest).decode().lower()
+    digest = hashlib.blake2b(digest_size=_STAMP_BYTES)
+    for at in range(0, len(text), _STAMPED_AT_ONCE):
+        piece = text[at : at + _STAMPED_AT_ONCE]
+        digest.update(piece.encode("utf-8", "surrogatepass"))
+    return base64.b32encode(digest.digest()).decode().lower()
 
 
 def spill_path(folder: str, name: str) -> str:

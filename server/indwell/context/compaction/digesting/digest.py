@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
+from typing import NamedTuple
 
 import msgspec
 
@@ -71,21 +72,46 @@ def digest(
     cut = tail_of(view, outline, int(view.budget * layer.tail_share))
     if not view.must and not _pays(view, outline, most_freed(view.messages[:cut])):
         return None
-    history = view.conversation.history
     index = index or TranscriptIndex()
-    index.grow(transcript(view.messages, history))
+    index.grow(transcript(view.messages, view.conversation.history))
+    rewrite = _rewrite(layer, view, cut, index, choose)
+    step = _step(view, cut, rewrite, index.parts)
+    if step is None or view.must:
+        return step
+    return step if _pays(view, outline, freed(view.messages, step.splices)) else None
+
+
+class _Rewrite(NamedTuple):
+    """The messages after a digest.
+
+    Attributes:
+        changed: The messages that may have changed, by index.
+        gone: The starts of exchanges to drop.
+        spills: The texts of blocks that now contain a marker.
+        dropped: The original blocks that were removed without a marker.
+    """
+
+    changed: dict[int, Message]
+    gone: list[int]
+    spills: list[SpilledText]
+    dropped: list[Block]
+
+
+def _rewrite(
+    layer: Digest, view: View, cut: int, index: TranscriptIndex, choose: LineChooser
+) -> _Rewrite:
+    """Choose the lines to keep, and rewrite the messages; the candidates are freed on return."""
     found = tuple(candidates(view, cut, index))
-    behind = unfolded(view.messages, history, cut)
+    behind = unfolded(view.messages, view.conversation.history, cut)
     estimated = estimated_tokens(view.conversation) + view.facts.incoming
     fixed = estimated - sum(one.live.meta.tokens + BLOCK_OVERHEAD for one in found)
     fixed += sum(tokens_of([one]) - tokens_of([view.messages[at]]) for at, one in behind.items())
     least = LEAST_ROOM * max(0, view.budget - SMALL_BUDGET)
     room = max(goal_of(layer, view) - fixed, min(least, (view.budget - fixed) / 4))
     kept = choose(found, room, _shown(view, found), index.uses)
-    step = rewritten(view, cut, found, kept, behind, parts=index.parts)
-    if step is None or view.must:
-        return step
-    return step if _pays(view, outline, freed(view.messages, step.splices)) else None
+    writer = _Writer(view, found, kept)
+    changed, gone = writer.messages(cut, behind)
+    return _Rewrite(changed, gone, writer.spills, writer.dropped)
 
 
 def _shown(view: View, found: Sequence[Candidate]) -> list[Block]:
@@ -205,28 +231,9 @@ def _must_stay(text: Text, *, with_calls: bool) -> tuple[int, ...]:
 LEAST_CALL = 100  # shorter calls, in tokens, are not worth shortening
 
 
-def rewritten(
-    view: View,
-    cut: int,
-    found: Sequence[Candidate],
-    kept: Sequence[Collection[int]],
-    behind: Mapping[int, Message],
-    *,
-    parts: TranscriptParts,
-) -> CompactionStep | None:
-    """Build the step that keeps the chosen lines; return None if the step changes nothing.
-
-    Args:
-        view: The conversation, and the inputs of the decision.
-        cut: The first message of the protected tail.
-        found: All candidates before the protected tail.
-        kept: The numbers of the lines to keep, for each candidate.
-        behind: The messages of the protected tail that also change, by index.
-        parts: The known files of the transcript.
-    """
-    rewrite = _Rewrite(view, found, kept)
-    changed, gone = rewrite.messages(cut, behind)
-    spills: list[SpilledFile] = list(rewrite.spills)
+def _step(view: View, cut: int, rewrite: _Rewrite, parts: TranscriptParts) -> CompactionStep | None:
+    """Build the step with the rewritten messages; return None if the step changes nothing."""
+    changed, spills = rewrite.changed, list[SpilledFile](rewrite.spills)
     if rewrite.dropped or any(is_note(one) for part in view.messages[:cut] for one in part.blocks):
         folder = view.facts.spill_folder
         note, files = left_out(view.conversation, cut, rewrite.dropped, folder, parts)
@@ -239,15 +246,14 @@ def rewritten(
         for at, message in changed.items()
         if message.blocks != view.messages[at].blocks
     ]
-    splices += (MessageSplice(at, at + 2, ()) for at in gone)
+    splices += (MessageSplice(at, at + 2, ()) for at in rewrite.gone)
     if not splices:
         return None
-    return CompactionStep(
-        "digest", tuple(sorted(splices, key=lambda one: one.start)), tuple(spills)
-    )
+    splices.sort(key=lambda one: one.start)
+    return CompactionStep("digest", tuple(splices), tuple(spills))
 
 
-class _Rewrite:
+class _Writer:
     """Rewrites the messages before the tail, and collects the removed texts for files.
 
     Attributes:
@@ -325,24 +331,24 @@ class _Rewrite:
 
     def _with_lines(self, one: Candidate, numbers: Collection[int]) -> Block | None:
         """Return a block with its chosen lines; the complete block if nearly all were chosen."""
-        original, lines = one.source, one.text.split("\n")
-        if len(numbers) >= sum(1 for line in lines if line.strip()):
+        original, kept = one.source, kept_lines(one.text, numbers)
+        if len(numbers) >= kept.n_said:
             return original
         match original:
             case Text(meta=meta) if meta.source == "assistant":
                 self.dropped.append(original)
-                return short_reply(original, lines, numbers) if numbers else None
+                return short_reply(original, kept) if numbers else None
             case Text(text=text):
                 name = spill_name(original.meta.source, text)
-                shorter: Block = short_injection(original, lines, numbers, self._path(name))
+                shorter: Block = short_injection(original, kept, self._path(name))
             case ToolUse(id=identifier, arguments=text):
                 if original.meta.tokens < LEAST_CALL:
                     return original
                 name = spill_name(identifier, text)
-                shorter = short_use(original, lines, numbers, self._path(name))
+                shorter = short_use(original, kept, self._path(name))
             case ToolResult(tool_use_id=identifier, text=text):
                 name = spill_name(identifier, text)
-                shorter = short_result(original, lines, numbers, self._path(name))
+                shorter = short_result(original, kept, self._path(name))
             case _:
                 return original
         if shorter.meta.tokens >= original.meta.tokens:
@@ -370,6 +376,8 @@ class _Rewrite:
 
 
 def _with(message: Message, blocks: tuple[Block, ...]) -> Message:
+    if blocks == message.blocks:
+        return message
     return Message(message.role, blocks, message.turn)
 
 
@@ -380,38 +388,64 @@ def _is_said(block: Block) -> bool:
 _GAP = "…"
 
 
-def short_result(
-    result: ToolResult, lines: Sequence[str], kept: Collection[int], path: str
-) -> ToolResult:
-    """Return a result with the lines in ``kept``, whose numbers are 0-based."""
-    text = "\n".join((_marker(lines, kept, path), *_with_gaps(lines, kept)))
+class KeptLines(NamedTuple):
+    """The lines of a text that are kept.
+
+    Attributes:
+        n: The number of all lines.
+        n_said: The number of lines that are not blank.
+        lines: The kept lines in order, by 0-based number.
+    """
+
+    n: int = 0
+    n_said: int = 0
+    lines: Mapping[int, str] = {}
+
+
+def kept_lines(text: str, numbers: Collection[int]) -> KeptLines:
+    """Return the lines with these numbers; a list of all lines would need much memory."""
+    kept, wanted = dict[int, str](), set(numbers)
+    number, n_said, start = 0, 0, 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        line = text[start : end if end >= 0 else len(text)]
+        n_said += bool(line.strip())
+        if number in wanted:
+            kept[number] = line
+        number, start = number + 1, start + len(line) + 1
+    return KeptLines(number, n_said, kept)
+
+
+def short_result(result: ToolResult, kept: KeptLines, path: str) -> ToolResult:
+    """Return a result with the kept lines."""
+    text = "\n".join((_marker(kept, path), *_with_gaps(kept)))
     meta = msgspec.structs.replace(result.meta, tokens=estimate_tokens(text))
     return msgspec.structs.replace(result, text=text, meta=meta)
 
 
-def short_use(use: ToolUse, lines: Sequence[str], kept: Collection[int], path: str) -> ToolUse:
-    """Return a call with chosen lines of the arguments, in a form that no tool accepts."""
+def short_use(use: ToolUse, kept: KeptLines, path: str) -> ToolUse:
+    """Return a call with the kept lines of the arguments, in a form that no tool accepts."""
     call = call_of(use)
     shown: dict[str, object] = {"path": call.path} if call.path else {"about": call.main}
     shown["shortened"] = f"{len(use.arguments):,} characters; all: {path}"
-    if kept:
-        shown["lines"] = "\n".join(_with_gaps(lines, kept))
+    if kept.lines:
+        shown["lines"] = "\n".join(_with_gaps(kept))
     arguments = msgspec.json.encode(shown).decode()
     tokens = estimate_tokens(use.name + arguments)
     meta = msgspec.structs.replace(use.meta, tokens=tokens)
     return msgspec.structs.replace(use, arguments=arguments, meta=meta)
 
 
-def short_injection(text: Text, lines: Sequence[str], kept: Collection[int], path: str) -> Text:
-    """Shorten an injected text to the lines in ``kept``, and to the two lines of its tag."""
-    first, *rest = _with_gaps(lines, kept)
-    return _with_text(text, "\n".join((first, _marker(lines, kept, path), *rest)))
+def short_injection(text: Text, kept: KeptLines, path: str) -> Text:
+    """Shorten an injected text to the kept lines, and to the two lines of its tag."""
+    first, *rest = _with_gaps(kept)
+    return _with_text(text, "\n".join((first, _marker(kept, path), *rest)))
 
 
-def short_reply(text: Text, lines: Sequence[str], kept: Collection[int]) -> Text:
-    """Return a reply with chosen lines, without a marker that the model would imitate."""
-    end = [] if len(lines) - 1 in kept else [_GAP]
-    return _with_text(text, "\n".join((*_with_gaps(lines, kept), *end)))
+def short_reply(text: Text, kept: KeptLines) -> Text:
+    """Return a reply with the kept lines, without a marker that the model would imitate."""
+    end = [] if kept.n - 1 in kept.lines else [_GAP]
+    return _with_text(text, "\n".join((*_with_gaps(kept), *end)))
 
 
 def _with_text(block: Text, text: str) -> Text:
@@ -419,17 +453,17 @@ def _with_text(block: Text, text: str) -> Text:
     return msgspec.structs.replace(block, text=text, meta=meta)
 
 
-def _marker(lines: Sequence[str], kept: Collection[int], path: str) -> str:
-    n_left_out = len(lines) - len(kept)
-    return f"[{n_left_out:,} of {len(lines):,} lines left out; all: {path}]"
+def _marker(kept: KeptLines, path: str) -> str:
+    n_left_out = kept.n - len(kept.lines)
+    return f"[{n_left_out:,} of {kept.n:,} lines left out; all: {path}]"
 
 
-def _with_gaps(lines: Sequence[str], kept: Collection[int]) -> list[str]:
+def _with_gaps(kept: KeptLines) -> list[str]:
     shown: list[str] = []
     before = -1
-    for number in sorted(kept):
-        if number != before + 1 and not is_numbered(lines[number]):
+    for number, line in kept.lines.items():
+        if number != before + 1 and not is_numbered(line):
             shown.append(_GAP)
-        shown.append(lines[number])
+        shown.append(line)
         before = number
     return shown

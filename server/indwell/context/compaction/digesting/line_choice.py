@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import heapq
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
 from math import exp, inf, log1p
 from typing import TypeAlias
@@ -257,7 +258,7 @@ class _Choice:
 
 
 class _LineQueues:
-    """The lines of each text in the order of their worth, in few bytes for each line.
+    """The lines of each text in the order of their worth, in 12 bytes for each line.
 
     The order of a line is the negative worth, then the number. Arrays have the lines of all texts,
     since an object for each text would need more memory than the lines of a short text.
@@ -268,14 +269,12 @@ class _LineQueues:
 
     def __init__(self) -> None:
         self._worths, self._numbers = array("d"), array("I")
-        # The first line of each text is taken from the end.
         self._begins, self._ends = array("I"), array("I")
-        self._pushed: dict[int, list[tuple[float, int]]] = {}
         self.least_tokens = array("d")
 
     def add(self, lines: list[tuple[float, int]], least_tokens: float) -> None:
         """Add the lines of the next text, each with its negative worth, and sort the list."""
-        lines.sort(reverse=True)
+        lines.sort()
         self._begins.append(len(self._worths))
         self._worths.extend(worth for worth, _ in lines)
         self._numbers.extend(number for _, number in lines)
@@ -284,30 +283,30 @@ class _LineQueues:
 
     def has_line(self, at: int) -> bool:
         """Return whether a text has more lines."""
-        return self._ends[at] > self._begins[at] or bool(self._pushed.get(at))
+        return self._ends[at] > self._begins[at]
 
     def first(self, at: int) -> float:
         """Return the negative worth of a text's first line."""
-        pushed = self._pushed_first(at)
-        return pushed[0][0] if pushed else self._worths[self._ends[at] - 1]
+        return self._worths[self._begins[at]]
 
     def pop(self, at: int) -> int:
         """Remove a text's first line; return its number."""
-        if pushed := self._pushed_first(at):
-            return heapq.heappop(pushed)[1]
-        self._ends[at] -= 1
-        return self._numbers[self._ends[at]]
+        begin = self._begins[at]
+        self._begins[at] = begin + 1
+        return self._numbers[begin]
 
     def push(self, at: int, worth: float, number: int) -> None:
-        """Add a line of a text again, with another negative worth."""
-        heapq.heappush(self._pushed.setdefault(at, []), (worth, number))
-
-    def _pushed_first(self, at: int) -> list[tuple[float, int]] | None:
-        """Return the pushed lines of a text if one of these is the first line."""
-        pushed, end = self._pushed.get(at), self._ends[at]
-        if not pushed or end == self._begins[at]:
-            return pushed
-        return pushed if pushed[0] < (self._worths[end - 1], self._numbers[end - 1]) else None
+        """Add the line again that was removed last, with another negative worth."""
+        worths, numbers, begin = self._worths, self._numbers, self._begins[at]
+        waiting = range(begin, self._ends[at])
+        place = begin + bisect_left(
+            waiting, (worth, number), key=lambda one: (worths[one], numbers[one])
+        )
+        # The better lines move to the place of the removed line.
+        worths[begin - 1 : place - 1] = worths[begin:place]
+        numbers[begin - 1 : place - 1] = numbers[begin:place]
+        worths[place - 1], numbers[place - 1] = worth, number
+        self._begins[at] = begin - 1
 
 
 def name_chance(name: int, uses: Uses) -> float:

@@ -286,18 +286,20 @@ class LineStore:
     def __init__(self) -> None:
         self.numbers = NameNumbers()
         self.is_stopped = False
-        # The stored lines by the hash of their text.
-        self._now: dict[int, TextLines] = {}
-        self._before: dict[int, TextLines] = {}
+        # The stored lines by the number of their text; dictionaries by hash would need four times
+        # the memory beside the lines.
+        self._texts = NameNumbers()
+        self._now: list[TextLines | None] = []
+        self._before: list[TextLines | None] = []
         self._short: dict[str, TextLines] = {}
 
     def begin(self) -> None:
         """Begin a decision: forget the texts that the decision before did not need."""
-        self._now, self._before = {}, self._now
+        self._now, self._before = [None] * len(self._texts), self._now
 
     def end(self) -> None:
         """End a decision: forget the texts that the decision did not need."""
-        self._before = {}
+        self._before = []
 
     def check(self) -> None:
         """Raise ``DecisionStopped`` if the caller has asked the decision to end."""
@@ -308,9 +310,10 @@ class LineStore:
         """Return the lines of a text."""
         if len(text) < _LEAST_STORED:
             return self._short_lines(text)
-        which = hash(text)
-        found = self._now.get(which) or self._before.get(which) or packed_lines(text, self.numbers)
-        self._now[which] = found
+        which, before = self._texts.number(text), self._before
+        self._now.extend([None] * (which + 1 - len(self._now)))
+        found = self._now[which] or (before[which] if which < len(before) else None)
+        found = self._now[which] = found or packed_lines(text, self.numbers)
         return found
 
     def _short_lines(self, text: str) -> TextLines:

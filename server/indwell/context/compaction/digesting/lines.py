@@ -30,7 +30,6 @@ def text_of(block: Block) -> str:
             return ""
 
 
-@lru_cache(maxsize=8)
 def argument_texts(arguments: str) -> tuple[str, ...]:
     """Return the texts in a call's arguments; the arguments if they are not a JSON object."""
     try:

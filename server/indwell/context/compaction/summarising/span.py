@@ -19,7 +19,7 @@ from indwell.context.compaction.cuts import (
     spill_path,
     stamp,
 )
-from indwell.context.compaction.digesting.digest import short_use
+from indwell.context.compaction.digesting.digest import KeptLines, short_use
 from indwell.context.compaction.presets import Collapse, Regions, Summarise
 from indwell.context.compaction.step import (
     Action,
@@ -325,7 +325,7 @@ def _cut_call(view: View, layer: str) -> CompactionStep | None:
         return None
     spill = SpilledText(spill_name(use.id, use.arguments), use.arguments)
     path = spill_path(view.facts.spill_folder, spill.name)
-    shorter = short_use(use, (), (), path)
+    shorter = short_use(use, KeptLines(), path)
     if shorter.meta.tokens >= tokens:
         return None
     message = view.messages[at]
