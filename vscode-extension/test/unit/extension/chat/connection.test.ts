@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connectionOf } from "../../../../src/extension/chat/server-backend.ts";
 
-test("a server that the user stopped is no failure", () => {
+test("a stopped server counts as stopped by the user unless it crashed", () => {
   const stopped = (crashed: boolean) =>
     connectionOf({ kind: "stopped", reason: "The server was stopped.", crashed }, 0);
   assert.deepEqual(stopped(false), {

@@ -1,4 +1,4 @@
-/** Stands in for the server, the editor and the clock. */
+/** Fakes of the server, the editor and the clock. */
 
 import type { Backend, Token } from "../../../../src/extension/chat/backend.ts";
 import type {
@@ -13,7 +13,7 @@ import { SessionBoard } from "../../../../src/extension/chat/session/board.ts";
 import type { Clock } from "../../../../src/extension/clock.ts";
 import type { Commands, ServerRequests } from "../../../../src/protocol.ts";
 
-/** A clock that only a test moves. */
+/** A clock that only the test advances. */
 export class FakeClock implements Clock {
   #now = 1000;
   #waiting: { readonly at: number; readonly run: () => void }[] = [];
@@ -30,7 +30,7 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** Goes on by `ms`, and runs what is due, in order. */
+  /** Advances by `ms` and runs the callbacks that are due, in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
@@ -44,7 +44,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets promises that are due go on. */
+/** Lets pending promises continue. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }
@@ -52,12 +52,14 @@ export async function settle(): Promise<void> {
 type Name = keyof ServerRequests | keyof Commands;
 type Answer = (params: never, token: Token | undefined) => unknown;
 
-/** Answers as it was told to; remembers what it was asked. A method that nobody told it of is refused. */
+/**
+ * Gives the answers that a test set, and records the requests. A request without an answer fails.
+ */
 export class FakeBackend implements Backend {
-  readonly asked: { readonly name: Name; readonly params: unknown }[] = [];
+  readonly requests: { readonly name: Name; readonly params: unknown }[] = [];
   readonly #answers = new Map<Name, Answer>();
 
-  /** From now on `name` is answered by `answer`; what it throws is the error. */
+  /** Sets the answer to the request `name`. An error that `answer` throws rejects the request. */
   answer<M extends keyof ServerRequests>(
     name: M,
     answer: (
@@ -69,8 +71,8 @@ export class FakeBackend implements Backend {
     return this;
   }
 
-  /** The same for a command. */
-  obey<C extends keyof Commands>(
+  /** Sets the result of the command `name` in the same way. */
+  answerCommand<C extends keyof Commands>(
     name: C,
     answer: (
       argument: Commands[C]["argument"],
@@ -80,9 +82,9 @@ export class FakeBackend implements Backend {
     return this;
   }
 
-  /** Params of all calls of `name`. */
+  /** The params of all calls of `name`. */
   calls(name: Name): readonly unknown[] {
-    return this.asked.filter((one) => one.name === name).map((one) => one.params);
+    return this.requests.filter((one) => one.name === name).map((one) => one.params);
   }
 
   request<M extends keyof ServerRequests>(
@@ -101,14 +103,14 @@ export class FakeBackend implements Backend {
   }
 
   async #call<Result>(name: Name, params: unknown, token: Token | undefined): Promise<Result> {
-    this.asked.push({ name, params });
+    this.requests.push({ name, params });
     const answer = this.#answers.get(name);
-    if (answer === undefined) throw new Error(`nobody answers ${name}`);
+    if (answer === undefined) throw new Error(`no answer is set for ${name}`);
     return (await answer(params as never, token)) as Result;
   }
 }
 
-/** An editor that remembers what it was asked to do; `chosen` is what every question is answered with. */
+/** An editor that records its calls in `did`. `chosen` returns the answer to each dialog. */
 export function fakePorts(
   chosen: () => string | null = () => null,
 ): Ports & { readonly did: string[]; target: CodeTarget; applied: Applied | null } {
@@ -122,7 +124,7 @@ export function fakePorts(
   };
   const ports: ReturnType<typeof fakePorts> = {
     did,
-    /** Where code goes. */
+    /** The document that gets the code. */
     target: { name: "src/a.py", paths: ["src/a.py"], isActive: true },
     applied: null,
     dialogs: {
@@ -166,7 +168,7 @@ export function fakePorts(
     },
     memory: {
       get: (key) => memory.get(key),
-      // As a window's storage does: by way of JSON.
+      // A window's storage converts values to JSON, too.
       set: (key, value) => {
         memory.set(key, JSON.parse(JSON.stringify(value)));
         return undefined;
@@ -176,7 +178,7 @@ export function fakePorts(
   return ports;
 }
 
-/** A room to hand to handlers; the connection is up. */
+/** A room for handlers, with a ready connection. */
 export function fakeRoom(chosen?: () => string | null) {
   const store = new Store();
   store.dispatch({ type: "connection", connection: { kind: "ready" } });

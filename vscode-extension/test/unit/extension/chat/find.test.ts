@@ -1,4 +1,4 @@
-/** What `@` offers, best first, and only to the newest question. */
+/** The rows that the completion of `@` and `/` offers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -27,7 +27,7 @@ function file(path: string): FoundRow {
   return { kind: "file", label: path.slice(cut), detail: path.slice(0, cut), value: path };
 }
 
-test("names before folders, whole runs before scattered letters, short before long", () => {
+test("a match in a name ranks before one in a folder, and a short name before a long one", () => {
   const rows = ["tests/test_invoice.py", "src/invoice.py", "invoice/readme.md", "img/voice.png"];
   const found = ranked(rows.map(file), "invoice", 10).map((row) => row.value);
   assert.deepEqual(found, ["src/invoice.py", "tests/test_invoice.py", "invoice/readme.md"]);
@@ -35,7 +35,7 @@ test("names before folders, whole runs before scattered letters, short before lo
   assert.deepEqual(ranked(rows.map(file), "zzz", 10), []);
 });
 
-test("an exact name is first, and source comes before hidden and generated files", () => {
+test("an exact name ranks first, and sorted paths have source files before hidden and generated files", () => {
   const paths = [
     ".github/total.yml",
     "dist/totals.js",
@@ -60,22 +60,22 @@ test("an exact name is first, and source comes before hidden and generated files
   ]);
 });
 
-test("a symbol counts by its name, and not by the file that it is in", () => {
+test("a symbol matches by its name and not by its file", () => {
   const symbol = { kind: "symbol", label: "rate", detail: "src/total.py:3", value: "x" } as const;
   assert.deepEqual(ranked([symbol], "total", 10), []);
   assert.deepEqual(ranked([file("src/rates.py"), symbol], "rate", 1), [symbol]);
 });
 
-test("folders are those above the files, near ones first", () => {
+test("the folders of the files are listed, with the shallow folders first", () => {
   assert.deepEqual(foldersOf(["a/b/c.py", "a/d.py", "e.py", "f/g.py"]), ["a/", "f/", "a/b/"]);
 });
 
-test("of a second folder of the workspace its own folders are offered, and none above it", () => {
+test("a second workspace folder is listed with its subfolders, but without the folders above it", () => {
   const paths = ["a/b.py", "/ws/two/c.py", "/ws/two/d/e.py"];
   assert.deepEqual(foldersOf(paths, ["/ws/two"]), ["a/", "/ws/two/", "/ws/two/d/"]);
 });
 
-test("an older question is broken off and never answered", async () => {
+test("an older query is aborted and gets no answer", async () => {
   const answers: ToPanel[] = [];
   const waiting: { signal: AbortSignal; resolve: (rows: readonly FoundRow[]) => void }[] = [];
   const finding = {
@@ -97,7 +97,7 @@ test("an older question is broken off and never answered", async () => {
   assert.deepEqual(answers, [{ type: "found", id: 2, rows: [file("ab.py")] }]);
 });
 
-test("what tools make is left out, and what the settings leave out", () => {
+test("generated files and the files that the settings exclude are left out", () => {
   const glob = leftOut(
     { "**/dist": true, "**/*.js": { when: "$(basename).ts" }, "**/b": false },
     null,
@@ -111,7 +111,7 @@ test("what tools make is left out, and what the settings leave out", () => {
   );
 });
 
-test("behind a slash skills are found, asked for once while somebody types", async () => {
+test("a slash finds skills, with one request for several keystrokes", async () => {
   const room = fakeRoom();
   const skills = [
     { name: "write-tests", description: "Write tests", source: "indwell" },
@@ -140,7 +140,7 @@ test("behind a slash skills are found, asked for once while somebody types", asy
   assert.equal(room.backend.calls("indwell/skills").length, 2);
 });
 
-test("prompts and resources of MCP servers join the lists, and neither is needed", async () => {
+test("MCP servers offer prompts and resources, and a failed request gives empty lists", async () => {
   const room = fakeRoom();
   const offers = new McpOffers(room);
   assert.deepEqual([await offers.prompts(), await offers.resources("")], [[], []]);
@@ -175,7 +175,7 @@ test("prompts and resources of MCP servers join the lists, and neither is needed
   assert.equal(room.backend.calls("indwell/mcp").length, 2);
 });
 
-test("a list of skills that failed is asked for again", async () => {
+test("the list of skills is requested again after a failure", async () => {
   const room = fakeRoom();
   const list = new SkillList(room);
   await assert.rejects(list.rows());
@@ -183,7 +183,7 @@ test("a list of skills that failed is asked for again", async () => {
   assert.deepEqual(await list.rows(), []);
 });
 
-test("what an empty @ offers first becomes chips, and what the server gets from them", async () => {
+test("problems, changes, the selection and terminal output become chips and attachments of the prompt", async () => {
   const room = fakeRoom();
   const { attachMention } = attachHandlers(room);
   for (const value of ["problems:", "changes", "selection", "terminal:last", "terminal"])
@@ -208,7 +208,7 @@ test("what an empty @ offers first becomes chips, and what the server gets from 
   ]);
 });
 
-test("a list of symbols that is empty says what to do, and choosing that leaves what was typed", () => {
+test("an empty list of symbols says what to do, and choosing its row keeps the typed text", () => {
   assert.match(noSymbols("").detail, /Type a part of the name/);
   assert.match(noSymbols("rate").detail, /No extension for your language/);
   assert.equal(noSymbols("rate").value, "symbol:rate");

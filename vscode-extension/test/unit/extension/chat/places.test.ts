@@ -1,4 +1,4 @@
-/** Links, files and the page: what the conversation may reach (UI-02, UI-06). */
+/** The links, files and resources that the conversation can reach (UI-02, UI-06). */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ const HOSTILE = [
   "blob:https://example.com/1",
 ];
 
-test("UI-02 only https opens, after a question that names the real host first", async () => {
+test("UI-02 only https links open, after a confirmation that names the real host", async () => {
   const room = fakeRoom(() => "Open");
   const { openLink } = linkHandlers(room);
   for (const href of HOSTILE) await openLink({ type: "openLink", href });
@@ -38,14 +38,14 @@ test("UI-02 only https opens, after a question that names the real host first", 
   ]);
 });
 
-test("UI-02 a link does not open without a yes", async () => {
+test("UI-02 a link does not open without the user's confirmation", async () => {
   const room = fakeRoom(() => null);
   await linkHandlers(room).openLink({ type: "openLink", href: "https://example.com/" });
   assert.deepEqual(room.ports.did, ["confirm Open example.com?"]);
   assert.equal(webTarget("https://xn--pple-43d.com/")?.host, "xn--pple-43d.com");
 });
 
-test("UI-06 files outside of the folders are refused, also behind links", async () => {
+test("UI-06 files outside the workspace folders are refused, also through symbolic links", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "indwell-inside-")));
   const folder = join(root, "ws");
   mkdirSync(join(folder, "src"), { recursive: true });
@@ -74,7 +74,7 @@ test("UI-06 files outside of the folders are refused, also behind links", async 
   for (const path of refused) assert.equal(await insideOf(path, [folder]), null, path);
 });
 
-test("UI-06 a new file is only created inside of the open folders, and not through a link out of them", async () => {
+test("UI-06 a new file is created only inside the workspace folders, and not through a link that leaves them", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "indwell-new-")));
   const folder = join(root, "ws");
   mkdirSync(join(folder, "src"), { recursive: true });
@@ -89,7 +89,7 @@ test("UI-06 a new file is only created inside of the open folders, and not throu
     assert.equal(await newInside(path, [folder]), null, path);
 });
 
-test("UI-06 places that programs obey are guarded, however they are written", () => {
+test("UI-06 files that control programs are protected in every spelling of their path", () => {
   const guarded = [
     ".vscode/tasks.json",
     "pkg/.VSCode/settings.json",
@@ -127,8 +127,10 @@ test("UI-06 places that programs obey are guarded, however they are written", ()
   for (const path of open) assert.ok(!isGuarded(path), path);
 });
 
-/** Both buttons of a code block, and what came of them; `yes` is what questions are answered with. */
-async function pressed(target: Partial<CodeTarget>, yes: boolean): Promise<readonly string[]> {
+/**
+ * Presses both buttons of a code block, and returns the effects. `yes` answers the confirmations.
+ */
+async function pressButtons(target: Partial<CodeTarget>, yes: boolean): Promise<readonly string[]> {
   const last = (): string => room.ports.did.at(-1) ?? "";
   const room = fakeRoom(() => {
     if (!yes) return null;
@@ -143,34 +145,34 @@ async function pressed(target: Partial<CodeTarget>, yes: boolean): Promise<reado
   return room.ports.did;
 }
 
-test("UI-06 code goes into an open protected file only after a yes that names it", async () => {
+test("UI-06 code goes into an open protected file only after a confirmation that names the file", async () => {
   const asked = ["confirm Insert the code into S?", "confirm Apply the code to S?"];
   for (const path of [".vscode/settings.json", "package.json", ".env"]) {
-    const target = { name: "S", paths: ["src/a.py", path] }; // behind a link, say
-    assert.deepEqual(await pressed(target, false), asked, path);
+    const target = { name: "S", paths: ["src/a.py", path] }; // as if the first path were a link
+    assert.deepEqual(await pressButtons(target, false), asked, path);
     assert.deepEqual(
-      await pressed(target, true),
+      await pressButtons(target, true),
       [asked[0], "insert x", asked[1], "apply x to null"],
       path,
     );
   }
-  assert.deepEqual(await pressed({}, false), ["insert x", "apply x to null"]);
+  assert.deepEqual(await pressButtons({}, false), ["insert x", "apply x to null"]);
 });
 
-test("UI-06 a protected file that only the model has named is refused, not asked for", async () => {
+test("UI-06 code for a protected file that only the model named is refused without a question", async () => {
   const target = { name: "AGENTS.md\u202e", paths: ["AGENTS.md"], isActive: false };
   const refused = "Code is not applied to AGENTS.md\\u202e unless you look at that file";
-  assert.deepEqual(await pressed(target, true), [refused, refused]);
+  assert.deepEqual(await pressButtons(target, true), [refused, refused]);
 });
 
-test("a target names a path and lines", () => {
+test("a code target is read as a path and a range of lines", () => {
   assert.deepEqual(placeIn("a.py"), { path: "a.py", first: null, last: null });
   assert.deepEqual(placeIn("src/a.py:12"), { path: "src/a.py", first: 11, last: 11 });
   assert.deepEqual(placeIn("a.py:12-20"), { path: "a.py", first: 11, last: 19 });
   assert.deepEqual(placeIn("a.py:20-12"), { path: "a.py", first: 19, last: 19 });
 });
 
-test("UI-02 the page loads nothing, runs one script, and has no inline handler", () => {
+test("UI-02 the page loads nothing from the network, has one script and no inline event handler", () => {
   const html = pageHtml({
     source: "vscode-resource:",
     base: "vscode-resource:/dist",
@@ -199,7 +201,7 @@ test("UI-02 the page loads nothing, runs one script, and has no inline handler",
   assert.doesNotMatch(html, /\son\w+=|unsafe|connect-src|https?:/);
 });
 
-test("code whose place cannot be told becomes a prompt, and only on a yes", async () => {
+test("code without a clear place becomes a prompt after a confirmation", async () => {
   for (const yes of [true, false]) {
     const room = fakeRoom(() => (yes ? "Ask the Model" : null));
     room.ports.applied = { kind: "unknown", name: "src/a.py", several: true };
@@ -213,7 +215,7 @@ test("code whose place cannot be told becomes a prompt, and only on a yes", asyn
   }
 });
 
-test("code that the file has already changes nothing, and says so", async () => {
+test("code that the file already contains changes nothing and shows a message", async () => {
   const room = fakeRoom();
   room.ports.applied = { kind: "there", name: "src/a.py" };
   const { applyCode } = codeHandlers(room, () => assert.fail("nothing is sent"));

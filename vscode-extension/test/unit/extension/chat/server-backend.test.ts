@@ -1,4 +1,4 @@
-/** What may start a server: only what the user asks for. */
+/** Only the user's requests start a server. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isGone } from "../../../../src/extension/chat/backend.ts";
@@ -14,7 +14,7 @@ function stopped() {
   return { backend: serverBackend(server), asked };
 }
 
-test("what the panel asks by itself starts no server", async () => {
+test("requests that the panel sends by itself start no server", async () => {
   const { backend, asked } = stopped();
   const requests = [
     backend.request("indwell/status", {}),
@@ -30,7 +30,7 @@ test("what the panel asks by itself starts no server", async () => {
   assert.deepEqual(asked, []);
 });
 
-test("what the user asks for does", async () => {
+test("the user's requests start the server", async () => {
   const { backend, asked } = stopped();
   await assert.rejects(backend.request("indwell/prompt", { text: "go on" }));
   await assert.rejects(backend.request("indwell/sessions", {}));

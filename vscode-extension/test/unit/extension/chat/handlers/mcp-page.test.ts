@@ -1,4 +1,4 @@
-/** The page of MCP servers in the extension host. */
+/** How the extension host handles the page of MCP servers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mcpHandlers } from "../../../../../src/extension/chat/handlers/mcp-page.ts";
@@ -21,7 +21,7 @@ const FILES: McpRow = {
   offers: [],
 };
 
-test("the page lists, looks again while a server starts, and stops with the page", async () => {
+test("the open page refreshes only while a server starts, and closing the page clears its state", async () => {
   const room = fakeRoom();
   const { mcp } = mcpHandlers(room);
   const states = ["starting", "ready"];
@@ -40,12 +40,12 @@ test("the page lists, looks again while a server starts, and stops with the page
   assert.equal(room.store.state.mcp?.servers[0]?.state, "ready");
   room.clock.advance(60_000);
   await settle();
-  assert.equal(room.backend.asked.length, 2);
+  assert.equal(room.backend.requests.length, 2);
   await mcp({ type: "mcp", action: "close" });
   assert.equal(room.store.state.mcp, null);
 });
 
-test("an added server closes the form, a refused one says why and keeps it", async () => {
+test("an added server closes the form, and a refused server keeps the form and shows the reason", async () => {
   const room = fakeRoom();
   const { mcp, mcpAdd } = mcpHandlers(room);
   const listed: McpResult = { servers: [FILES], problems: [], log: [] };
@@ -61,7 +61,7 @@ test("an added server closes the form, a refused one says why and keeps it", asy
   room.backend.answer("indwell/mcp", () => listed);
   await mcpAdd({ type: "mcpAdd", form });
   assert.deepEqual([room.store.state.mcp?.error, room.store.state.mcp?.added], ["", 1]);
-  assert.deepEqual(room.backend.asked.at(-1)?.params, {
+  assert.deepEqual(room.backend.requests.at(-1)?.params, {
     action: "add",
     name: "files",
     command: ["npx", "files"],
@@ -70,17 +70,17 @@ test("an added server closes the form, a refused one says why and keeps it", asy
   });
 });
 
-test("a server is removed only after a yes, and a login that waits can be given up", async () => {
+test("a server is removed only after a confirmation, and a pending login can be cancelled", async () => {
   let answer: string | null = null;
   const room = fakeRoom(() => answer);
   const { mcp, mcpServer } = mcpHandlers(room);
   room.backend.answer("indwell/mcp", () => ({ servers: [FILES], problems: [], log: [] }));
   await mcp({ type: "mcp", action: "open" });
   await mcpServer({ type: "mcpServer", action: "remove", name: "files" });
-  assert.equal(room.backend.asked.length, 1);
+  assert.equal(room.backend.requests.length, 1);
   answer = "Remove";
   await mcpServer({ type: "mcpServer", action: "remove", name: "files" });
-  assert.equal(room.backend.asked.length, 2);
+  assert.equal(room.backend.requests.length, 2);
   room.backend.answer("indwell/mcp", (_params, token) => {
     return new Promise((_resolve, reject) =>
       token?.onCancellationRequested(() =>
@@ -96,7 +96,7 @@ test("a server is removed only after a yes, and a login that waits can be given 
   assert.deepEqual([room.store.state.mcp?.busy, room.store.state.mcp?.error], ["", ""]);
 });
 
-test("the log of a server is read again each time, and does not end an action that runs", async () => {
+test("opening a server's log reads the log again and does not end a running action", async () => {
   const room = fakeRoom();
   const { mcp, mcpServer } = mcpHandlers(room);
   let lines = ["[stderr] one"];
@@ -105,7 +105,7 @@ test("the log of a server is read again each time, and does not end an action th
   await mcpServer({ type: "mcpServer", action: "log", name: "files" });
   lines = [...lines, "[stderr] two"];
   await mcpServer({ type: "mcpServer", action: "log", name: "files" });
-  assert.deepEqual(room.backend.asked.at(-1)?.params, { action: "log", name: "files" });
+  assert.deepEqual(room.backend.requests.at(-1)?.params, { action: "log", name: "files" });
   assert.deepEqual(room.ports.did, [
     "show mcp files as MCP server files.log: [stderr] one\n",
     "show mcp files as MCP server files.log: [stderr] one\n[stderr] two\n",

@@ -1,4 +1,4 @@
-/** What becomes of a plan, and of a background command, by the panel's buttons. */
+/** The panel's buttons for a plan and for background commands. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -12,46 +12,46 @@ const SHOWN = { state: "proposed", text: "1. do it", path: "/state/plan.md" } as
 function planned() {
   const room = fakeRoom();
   room.store.dispatch({ type: "opened", session: "s" });
-  room.backend.answer("indwell/plan", () => SHOWN).obey("indwell.plan", () => SHOWN);
-  const said = () =>
+  room.backend.answer("indwell/plan", () => SHOWN).answerCommand("indwell.plan", () => SHOWN);
+  const decisions = () =>
     room.backend
       .calls("indwell/plan")
       .filter((one) => Reflect.get(Object(one), "action") !== "show");
-  return { ...room, ...planHandlers(room), said };
+  return { ...room, ...planHandlers(room), decisions };
 }
 
-test("the plan is approved as it stood on the screen", async () => {
-  const { plan, said } = planned();
+test("approving a plan sends the text that the panel shows", async () => {
+  const { plan, decisions } = planned();
   await plan({ type: "plan", action: "approve", text: SHOWN.text, words: null });
-  assert.deepEqual(said(), [{ session: "s", action: "approve", text: SHOWN.text }]);
+  assert.deepEqual(decisions(), [{ session: "s", action: "approve", text: SHOWN.text }]);
 });
 
-test("while its document is open, what stands there is the plan", async () => {
-  const { plan, said, backend, ports } = planned();
+test("approving a plan whose document is open sends no text", async () => {
+  const { plan, decisions, backend, ports } = planned();
   await plan({ type: "plan", action: "open", text: null, words: null });
   assert.deepEqual(backend.calls("indwell.plan"), [{ session: "s", action: "open", wait: true }]);
   ports.did.push(`open ${SHOWN.path}`);
   await plan({ type: "plan", action: "approve", text: SHOWN.text, words: null });
-  assert.deepEqual(said(), [{ session: "s", action: "approve", text: null }]);
+  assert.deepEqual(decisions(), [{ session: "s", action: "approve", text: null }]);
 });
 
-test("a plan is rejected with the user's words", async () => {
-  const { plan, said } = planned();
+test("rejecting a plan sends the user's comment", async () => {
+  const { plan, decisions } = planned();
   await plan({ type: "plan", action: "reject", text: null, words: "smaller steps" });
-  assert.deepEqual(said(), [{ session: "s", action: "reject", words: "smaller steps" }]);
+  assert.deepEqual(decisions(), [{ session: "s", action: "reject", words: "smaller steps" }]);
 });
 
-test("without a session nothing is asked of the server", async () => {
+test("without a session no request is sent", async () => {
   const room = fakeRoom();
   await planHandlers(room).plan({ type: "plan", action: "approve", text: "x", words: null });
-  assert.deepEqual(room.backend.asked, []);
+  assert.deepEqual(room.backend.requests, []);
 });
 
-test("a command is stopped, and the list is the one of then", async () => {
+test("stopping a command updates the list of commands from the server's answer", async () => {
   const room = fakeRoom();
   const { commands } = commandHandlers(room);
   await commands({ type: "commands", stop: "b1" });
-  assert.deepEqual(room.backend.asked, []);
+  assert.deepEqual(room.backend.requests, []);
   room.store.dispatch({ type: "opened", session: "s" });
   const one = {
     id: "b1",

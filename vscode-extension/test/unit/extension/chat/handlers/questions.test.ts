@@ -1,29 +1,22 @@
-/** A question is answered once, by who has its nonce, and with what was offered. */
+/** A question accepts one answer, which needs the question's nonce and was offered. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cancel } from "../../../../../src/extension/chat/backend.ts";
 import { Questions } from "../../../../../src/extension/chat/handlers/questions.ts";
 import type { PermissionParams } from "../../../../../src/protocol.ts";
+import { permission } from "../../../fixtures.ts";
 import { makeEvent } from "../../../shared/state/make-event.ts";
 import { fakeRoom } from "../fake-room.ts";
 
-const ASKED: PermissionParams = {
+const ASKED = permission({
   id: "q1",
-  kind: "command",
-  title: "Run a command?",
   detail: "rm -r build/",
   reason: "not covered by a rule",
   rule: "rm *",
   cwd: "/shop",
-  session: "",
   sandbox: "sandboxed",
-  more: "",
-  why: "",
-  wanted: false,
-  risky: [],
-  hunks: [],
-};
-const WORDS = {
+});
+const TEXT_QUESTION = {
   prompt: "Which?",
   placeholder: "",
   by: "model",
@@ -33,7 +26,7 @@ const WORDS = {
 } as const;
 const HUNK = { header: "@@", text: "+x" };
 
-function asking(asked: Partial<PermissionParams> = {}) {
+function askPermission(asked: Partial<PermissionParams> = {}) {
   const { store } = fakeRoom();
   let count = 0;
   let shown = 0;
@@ -49,8 +42,8 @@ function asking(asked: Partial<PermissionParams> = {}) {
   return { store, questions, token, answer, shown: () => shown };
 }
 
-test("the answer with the nonce counts, once, and the card goes", async () => {
-  const { store, questions, answer, shown } = asking();
+test("a question accepts one answer with its nonce and then disappears", async () => {
+  const { store, questions, answer, shown } = askPermission();
   assert.equal(store.state.questions.length, 1);
   assert.equal(shown(), 1);
   assert.equal(questions.answer("nonce-2", "always", null), false);
@@ -62,41 +55,41 @@ test("the answer with the nonce counts, once, and the card goes", async () => {
   assert.deepEqual(store.state.questions, []);
 });
 
-test("session and always count as no where no rule is offered", async () => {
-  for (const said of ["session", "always"] as const) {
-    const { questions, answer } = asking({ rule: "" });
-    questions.answer("nonce-1", said, null);
+test("without a rule the answers session and always count as no", async () => {
+  for (const given of ["session", "always"] as const) {
+    const { questions, answer } = askPermission({ rule: "" });
+    questions.answer("nonce-1", given, null);
     assert.deepEqual(await answer, { answer: "no" });
   }
 });
 
-test("only hunks that were asked about can be allowed; none of them is no", async () => {
+test("only hunks of the question can be allowed, and an answer without such hunks counts as no", async () => {
   const hunks = ["a", "b"].map((id) => ({ id, ...HUNK }));
-  const some = asking({ hunks });
+  const some = askPermission({ hunks });
   some.questions.answer("nonce-1", "once", ["b", "other"]);
   assert.deepEqual(await some.answer, { answer: "once", hunks: ["b"] });
-  const none = asking({ hunks });
+  const none = askPermission({ hunks });
   none.questions.answer("nonce-1", "once", ["other"]);
   assert.deepEqual(await none.answer, { answer: "no" });
 });
 
-test("a question that is taken back, withdrawn or left by the server is answered no", async () => {
-  const back = asking();
+test("a cancelled, withdrawn or cleared question is answered no", async () => {
+  const back = askPermission();
   back.token.cancel();
   assert.deepEqual(await back.answer, { answer: "no" });
   assert.deepEqual(back.store.state.questions, []);
-  const withdrawn = asking();
+  const withdrawn = askPermission();
   withdrawn.questions.withdrawn("q1", "s");
   assert.deepEqual(await withdrawn.answer, { answer: "no" });
-  const gone = asking();
+  const gone = askPermission();
   gone.questions.clear();
   assert.deepEqual(await gone.answer, { answer: "no" });
   assert.deepEqual(gone.store.state.questions, []);
 });
 
-test("words answer a question for words, and cannot answer a permission", async () => {
-  const { questions, answer, store } = asking();
-  const words = questions.ask(WORDS, new Cancel());
+test("text answers a question for text and cannot answer a permission question", async () => {
+  const { questions, answer, store } = askPermission();
+  const words = questions.ask(TEXT_QUESTION, new Cancel());
   assert.equal(questions.said("nonce-1", "yes"), false);
   assert.equal(questions.answer("nonce-2", "once", null), false);
   assert.equal(questions.said("nonce-2", "this one"), true);
@@ -106,8 +99,8 @@ test("words answer a question for words, and cannot answer a permission", async 
   assert.deepEqual(await answer, { answer: "no" });
 });
 
-test("a question goes with the turn that asked it, and not with another session's", async () => {
-  const { store, questions, answer } = asking();
+test("a question is answered no when a turn of its session ends, not when another session's turn ends", async () => {
+  const { store, questions, answer } = askPermission();
   questions.asked("q1", "s");
   questions.finished("other");
   assert.equal(store.state.questions.length, 1);
@@ -116,9 +109,9 @@ test("a question goes with the turn that asked it, and not with another session'
   assert.deepEqual(await answer, { answer: "no" });
 });
 
-test("an option is chosen by its place; one that was not offered is none", async () => {
-  const { questions, answer } = asking();
-  const words = questions.ask(WORDS, new Cancel());
+test("an option is chosen once by its index, and only of a question that offers options", async () => {
+  const { questions, answer } = askPermission();
+  const words = questions.ask(TEXT_QUESTION, new Cancel());
   assert.equal(questions.chosen("nonce-2", 2), false);
   assert.equal(questions.chosen("nonce-1", 0), false);
   assert.equal(questions.chosen("nonce-2", 1), true);
@@ -128,7 +121,7 @@ test("an option is chosen by its place; one that was not offered is none", async
   assert.deepEqual(await answer, { answer: "no" });
 });
 
-test("a question of a sub-agent's call names it", () => {
+test("a question about a sub-agent's call names the tool and the sub-agent", () => {
   const { store } = fakeRoom();
   const questions = new Questions(
     store,
@@ -137,7 +130,7 @@ test("a question of a sub-agent's call names it", () => {
   );
   store.dispatch({ type: "opened", session: "s" });
   const call = { type: "toolStarted", turn: 1, name: "bash" } as const;
-  const happened = [
+  const events = [
     { ...call, id: "a1", name: "agent", target: "explore: find the tax", agent: "" },
     { ...call, id: "a1.c1", target: "rm -r build/", agent: "a1" },
     {
@@ -151,7 +144,7 @@ test("a question of a sub-agent's call names it", () => {
       agent: "a1",
     },
   ] as const;
-  for (const [seq, event] of happened.entries())
+  for (const [seq, event] of events.entries())
     store.dispatch({ type: "event", session: "s", seq: seq + 1, event: makeEvent(event), at: 0 });
   void questions.permission(ASKED, new Cancel());
   const [question] = store.state.questions;

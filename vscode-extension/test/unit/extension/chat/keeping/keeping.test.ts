@@ -1,4 +1,4 @@
-/** A reload of the window finds typed words, chips, session and history again. */
+/** A reload of the window restores the typed text, the chips, the session and the history. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Keeping } from "../../../../../src/extension/chat/keeping/keeping.ts";
@@ -6,7 +6,7 @@ import { Store } from "../../../../../src/extension/chat/room.ts";
 import type { Action } from "../../../../../src/shared/state/action.ts";
 import { FakeClock, fakePorts } from "../fake-room.ts";
 
-function window(memory = fakePorts().memory) {
+function makeWindow(memory = fakePorts().memory) {
   const clock = new FakeClock();
   const store = new Store();
   const keeping = new Keeping(memory, clock);
@@ -16,8 +16,8 @@ function window(memory = fakePorts().memory) {
   return { memory, clock, store, keeping, run };
 }
 
-test("all comes back after a reload, also one that came right behind the last key", () => {
-  const first = window();
+test("a reload restores the typed text, the session, the user's chips and the history", () => {
+  const first = makeWindow();
   first.run({ type: "opened", session: "s" });
   first.run({
     type: "attach",
@@ -27,7 +27,7 @@ test("all comes back after a reload, also one that came right behind the last ke
   first.run({ type: "history", prompts: ["earlier"] });
   first.keeping.setTyped("half a sen");
   first.keeping.dispose();
-  const second = window(first.memory);
+  const second = makeWindow(first.memory);
   assert.equal(second.keeping.typed, "half a sen");
   assert.equal(second.keeping.session, "s");
   assert.deepEqual(
@@ -37,19 +37,19 @@ test("all comes back after a reload, also one that came right behind the last ke
   assert.deepEqual(second.store.state.history, ["earlier"]);
 });
 
-test("a key, a send and a word that came back are written at once, and each counts", () => {
-  const one = window();
-  one.keeping.setTyped("half a sen", 5);
-  assert.equal(window(one.memory).keeping.typed, "half a sen");
-  one.keeping.setTyped("");
-  assert.equal(window(one.memory).keeping.typed, "");
-  one.run({ type: "draft", text: "came back", mode: "replace" });
-  const again = window(one.memory).keeping;
+test("typing, sending and a returned draft are stored at once, and each raises the counter", () => {
+  const window = makeWindow();
+  window.keeping.setTyped("half a sen", 5);
+  assert.equal(makeWindow(window.memory).keeping.typed, "half a sen");
+  window.keeping.setTyped("");
+  assert.equal(makeWindow(window.memory).keeping.typed, "");
+  window.run({ type: "draft", text: "came back", mode: "replace" });
+  const again = makeWindow(window.memory).keeping;
   assert.equal(again.typed, "came back");
   assert.equal(again.typedAt, 7);
 });
 
-test("while one write is on its way no second one begins, and the last words are written", async () => {
+test("no second write begins during a write, and the newest text is written afterwards", async () => {
   const { memory } = fakePorts();
   const ends: (() => void)[] = [];
   const written: unknown[] = [];
@@ -60,7 +60,7 @@ test("while one write is on its way no second one begins, and the last words are
       return new Promise<void>((end) => ends.push(end));
     },
   };
-  const { keeping } = window(slow);
+  const { keeping } = makeWindow(slow);
   keeping.setTyped("a");
   keeping.setTyped("ab");
   keeping.setTyped("abc");
@@ -70,47 +70,47 @@ test("while one write is on its way no second one begins, and the last words are
   assert.deepEqual(written, ["a", "abc"]);
 });
 
-test("words that came back stand with what was typed, for a webview that is made anew", () => {
-  const one = window();
-  one.keeping.setTyped("typed since");
-  one.run({ type: "draft", text: "came back", mode: "replace" });
-  assert.equal(one.keeping.typed, "came back\n\ntyped since");
+test("a returned draft is stored before newer typed text", () => {
+  const window = makeWindow();
+  window.keeping.setTyped("typed since");
+  window.run({ type: "draft", text: "came back", mode: "replace" });
+  assert.equal(window.keeping.typed, "came back\n\ntyped since");
 });
 
-test("a new session is not taken up again by a reload", () => {
-  const one = window();
-  one.run({ type: "opened", session: "s" }, { type: "opened", session: null });
-  assert.equal(window(one.memory).keeping.session, null);
+test("a reload after starting a new session resumes no session", () => {
+  const window = makeWindow();
+  window.run({ type: "opened", session: "s" }, { type: "opened", session: null });
+  assert.equal(makeWindow(window.memory).keeping.session, null);
 });
 
-test("a storage of somebody else's is not believed", () => {
+test("stored values of an unknown shape are ignored", () => {
   const { memory } = fakePorts();
   memory.set("typed", { not: "text" });
   memory.set("attachments", [{ kind: "context", id: "c" }]);
   memory.set("history", "x");
-  const one = window(memory);
-  assert.equal(one.keeping.typed, "");
-  assert.deepEqual(one.store.state.attachments, []);
-  assert.deepEqual(one.store.state.history, []);
+  const window = makeWindow(memory);
+  assert.equal(window.keeping.typed, "");
+  assert.deepEqual(window.store.state.attachments, []);
+  assert.deepEqual(window.store.state.history, []);
 });
 
-test("pictures beyond what a storage should hold are left out, words never", () => {
-  const one = window();
+test("pictures beyond the storage limit are left out with a message, and the text is kept", () => {
+  const window = makeWindow();
   const picture = (id: string): Action => ({
     type: "attach",
     attachment: { kind: "image", id, label: id, mime: "image/png", data: "A".repeat(5_000_000) },
   });
-  one.run(picture("a"), picture("b"));
-  one.keeping.setTyped("words");
-  one.clock.advance(1000);
-  const again = window(one.memory);
+  window.run(picture("a"), picture("b"));
+  window.keeping.setTyped("words");
+  window.clock.advance(1000);
+  const again = makeWindow(window.memory);
   assert.equal(again.keeping.typed, "words");
   assert.equal(again.store.state.attachments.length, 1);
   assert.match(again.store.state.banner?.text ?? "", /attach them again/);
 });
 
-test("a prompt that went out and never began comes back once, with its chips, but not from the queue", () => {
-  const first = window();
+test("a sent prompt that never began returns once with its chips, unless it is in the server's queue", () => {
+  const first = makeWindow();
   const mention = { kind: "mention", id: "m", label: "a.py", path: "a.py" } as const;
   const send = (id: number, words: string): void => {
     first.keeping.went(id, words, [mention]);
@@ -120,11 +120,11 @@ test("a prompt that went out and never began comes back once, with its chips, bu
   send(2, "two");
   send(3, "queued");
   first.run({ type: "answered", id: 1, attachments: [] });
-  const second = window(first.memory);
+  const second = makeWindow(first.memory);
   assert.deepEqual(second.keeping.unsent(["queued"]), [
     { type: "attach", attachment: mention },
     { type: "draft", text: "two", mode: "replace" },
   ]);
   assert.deepEqual(second.keeping.unsent([]), []);
-  assert.deepEqual(window(first.memory).keeping.unsent([]), []);
+  assert.deepEqual(makeWindow(first.memory).keeping.unsent([]), []);
 });

@@ -1,4 +1,4 @@
-/** The file with what the panel showed last: a new window reads all that the earlier one has set. */
+/** The file that stores what the panel showed last. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,25 +9,25 @@ import { KeptFile } from "../../../../../src/extension/chat/keeping/kept-file.ts
 const folder = mkdtempSync(join(tmpdir(), "indwell-kept-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const loud = (error: unknown): void => assert.fail(String(error));
+const failOnError = (error: unknown): void => assert.fail(String(error));
 
-test("a later window reads the newest of many changes", async () => {
+test("a later window reads the newest values", async () => {
   const path = join(folder, "deep", "chat.json");
-  const first = new KeptFile(path, loud);
+  const first = new KeptFile(path, failOnError);
   const written = [1, 2, 3].map((number) => first.set("session", `s${number}`));
   await Promise.all([...written, first.set("lastShown", { turns: [1] })]);
-  const second = new KeptFile(path, loud);
+  const second = new KeptFile(path, failOnError);
   assert.equal(second.get("session"), "s3");
   assert.deepEqual(second.get("lastShown"), { turns: [1] });
 });
 
-test("a damaged file is an empty one", () => {
+test("a damaged file counts as empty", () => {
   const path = join(folder, "damaged.json");
   writeFileSync(path, '{"session": "s');
-  assert.equal(new KeptFile(path, loud).get("session"), undefined);
+  assert.equal(new KeptFile(path, failOnError).get("session"), undefined);
 });
 
-test("a disk that takes nothing is reported, and the value is known in this window", async () => {
+test("a failed write is reported, and this window keeps the value", async () => {
   const path = join(folder, "file.json", "chat.json");
   writeFileSync(join(folder, "file.json"), "");
   const errors: unknown[] = [];

@@ -1,4 +1,4 @@
-/** What the panel stores has a version: an older extension leaves a newer one's values alone. */
+/** Stored values have a version, and an older extension leaves the values of a newer one alone. */
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,13 +13,13 @@ import {
 import { type Stored, TabMemories } from "../../../../../src/extension/chat/session/tab-state.ts";
 import { FakeClock } from "../fake-room.ts";
 
-/** What each release stored, in the tests of the server. */
+/** The data that each release stored, in the server's tests. */
 const RELEASES = join(process.cwd(), "..", "tests", "stored");
 
 const folder = mkdtempSync(join(tmpdir(), "indwell-version-"));
 after(() => rmSync(folder, { recursive: true }));
 
-const loud = (error?: unknown): void => assert.fail(String(error));
+const failOnMessage = (error?: unknown): void => assert.fail(String(error));
 
 function memento(values: Readonly<Record<string, unknown>>): Stored & { values: object } {
   const kept = new Map(Object.entries(values));
@@ -36,44 +36,44 @@ function memento(values: Readonly<Record<string, unknown>>): Stored & { values: 
   };
 }
 
-test("stored values of 0.1.0 and earlier are used, and marked with the version", () => {
+test("stored values of 0.1.0 and earlier are read and get the current version", () => {
   for (const version of [{}, { "indwell.version": 1 }]) {
     const stored = memento({ "indwell.chat.typed": "half a prompt", ...version });
-    assert.equal(storedHere(stored, loud).get("indwell.chat.typed"), "half a prompt");
+    assert.equal(storedHere(stored, failOnMessage).get("indwell.chat.typed"), "half a prompt");
     assert.equal(stored.get("indwell.version"), KEPT_VERSION);
   }
 });
 
-test("values of a newer extension are neither read nor changed, and the user is told", () => {
+test("values of a newer extension are neither read nor changed, and the user gets one message", () => {
   const values = { "indwell.version": 99, "indwell.tab.ids": ["a"], "indwell.tab.a.typed": "x" };
   const stored = memento(values);
-  let told = 0;
+  let messages = 0;
   const here = storedHere(stored, () => {
-    told += 1;
+    messages += 1;
   });
   const tabs = new TabMemories(here);
   assert.equal(tabs.left(), null);
   void tabs.of("b").set("typed", "new words");
   assert.equal(tabs.of("b").get("typed"), "new words");
   assert.deepEqual(stored.values, values);
-  assert.equal(told, 1);
+  assert.equal(messages, 1);
 });
 
-test("the file of a newer extension stays, and this window keeps its values in memory", async () => {
+test("a newer extension's file stays unchanged, and this window keeps its values in memory", async () => {
   const path = join(folder, "chat.json");
   const text = '{"version":99,"session":"s1"}';
   writeFileSync(path, text);
-  const file = new KeptFile(path, loud);
+  const file = new KeptFile(path, failOnMessage);
   assert.equal(file.get("session"), undefined);
   await file.set("session", "s2");
   assert.equal(file.get("session"), "s2");
   assert.equal(readFileSync(path, "utf8"), text);
 });
 
-test("the file names its version, and a file without a version is read", async () => {
+test("a file without a version is read, and a written file has the current version", async () => {
   const path = join(folder, "old.json");
   writeFileSync(path, '{"session":"s1"}');
-  const file = new KeptFile(path, loud);
+  const file = new KeptFile(path, failOnMessage);
   assert.equal(file.get("session"), "s1");
   await file.set("lastShown", null);
   assert.deepEqual(JSON.parse(readFileSync(path, "utf8")), {
@@ -83,14 +83,14 @@ test("the file names its version, and a file without a version is read", async (
   });
 });
 
-test("the panel of each release comes back", () => {
+test("the stored panel of each release is restored", () => {
   const kept = readdirSync(RELEASES)
     .map((release) => join(RELEASES, release, "panel", "memento.json"))
     .filter((path) => existsSync(path));
   assert.notEqual(kept.length, 0);
   for (const path of kept) {
     const values: Record<string, unknown> = JSON.parse(readFileSync(path, "utf8"));
-    const stored = storedHere(memento(values), loud);
+    const stored = storedHere(memento(values), failOnMessage);
     const get = (key: string): unknown => stored.get(`indwell.chat.${key}`);
     const keeping = new Keeping({ get, set: async () => {} }, new FakeClock());
     assert.equal(keeping.typed, "half a prompt");

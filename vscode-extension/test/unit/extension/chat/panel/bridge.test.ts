@@ -1,4 +1,4 @@
-/** UI-05: the webview is not believed. */
+/** UI-05: the extension host checks every message of the webview. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Bridge, checked, type Handlers } from "../../../../../src/extension/chat/panel/bridge.ts";
@@ -15,7 +15,7 @@ const GOOD: readonly ToHost[] = [
   { type: "rewind", turn: 0, files: null },
 ];
 
-/** Unknown, huge, or of the wrong kind: each a message that some webview could post. */
+/** Unknown, oversized and malformed messages that a webview could post. */
 const BAD: readonly (readonly [string, unknown])[] = [
   ["nothing", undefined],
   ["a string", "ready"],
@@ -23,7 +23,7 @@ const BAD: readonly (readonly [string, unknown])[] = [
   ["an unknown type", { type: "executeCommand", command: "workbench.action.terminal.new" }],
   ["a name of Object", { type: "constructor" }],
   ["a name of Object's prototype", { type: "__proto__" }],
-  ["a type that is no string", { type: 7 }],
+  ["a type that is not a string", { type: 7 }],
   ["a field too many", { type: "ready", command: "x" }],
   ["a field missing", { type: "send", text: "words" }],
   ["a wrong choice", { type: "send", text: "words", how: "now" }],
@@ -36,7 +36,7 @@ const BAD: readonly (readonly [string, unknown])[] = [
     "a picture of another kind",
     { type: "attachImage", label: "", mime: "image/svg+xml", data: "aGk=" },
   ],
-  ["data that is no base64", { type: "attachImage", label: "", mime: "image/png", data: "<svg>" }],
+  ["data that is not base64", { type: "attachImage", label: "", mime: "image/png", data: "<svg>" }],
   ["a huge pasted text", { type: "attachText", label: "", text: "x".repeat(100_001) }],
   ["an answer without a nonce", { type: "answer", answer: "always", hunks: null }],
   ["an answer that is not offered", { type: "answer", nonce: "n", answer: "forever", hunks: null }],
@@ -45,19 +45,19 @@ const BAD: readonly (readonly [string, unknown])[] = [
     { type: "answer", nonce: "n", answer: "once", hunks: Array(10_001).fill("a") },
   ],
   ["a command of the editor", { type: "command", command: "workbench.action.quit" }],
-  ["a turn that is no number", { type: "rewind", turn: "1", files: false }],
+  ["a turn that is a string", { type: "rewind", turn: "1", files: false }],
   ["a turn below 0", { type: "rewind", turn: -1, files: false }],
-  ["not a number", { type: "openTool", id: "x", turn: Number.NaN }],
-  ["half a turn", { type: "openTool", id: "x", turn: 1.5 }],
+  ["a turn that is NaN", { type: "openTool", id: "x", turn: Number.NaN }],
+  ["a fractional turn", { type: "openTool", id: "x", turn: 1.5 }],
   ["a long path", { type: "openFile", target: "a".repeat(4097) }],
   ["many uris", { type: "attachUris", uris: Array(101).fill("file:///a") }],
 ];
 
-test("what the panel says is taken as it is", () => {
+test("valid messages of the panel are accepted unchanged", () => {
   for (const message of GOOD) assert.deepEqual(checked(structuredClone(message)), { message });
 });
 
-test("UI-05 unknown, huge and wrong messages are dropped and logged, without their contents", async () => {
+test("UI-05 unknown, oversized and malformed messages are dropped, each with a short line in the log", async () => {
   const called: string[] = [];
   const dropped: string[] = [];
   const handlers = new Proxy({} as Handlers, {
@@ -78,7 +78,7 @@ test("UI-05 unknown, huge and wrong messages are dropped and logged, without the
   );
 });
 
-test("a handler that fails is told to the user, and the next message is taken", async () => {
+test("a handler's failure is reported, and the next message is handled", async () => {
   const failed: string[] = [];
   const handlers = new Proxy({} as Handlers, {
     get: () => () => {

@@ -1,4 +1,4 @@
-/** Batches, back-pressure and snapshots; and the webview's copy is the host's state. */
+/** Batches, back-pressure and snapshots, which keep the webview's state equal to the host's. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BATCH_MS, MOST_WAITING, Outbox } from "../../../../../src/extension/chat/panel/outbox.ts";
@@ -10,7 +10,7 @@ import { HostChannel } from "../../../../../src/webview/host/channel.ts";
 import { RandomServer, random } from "../../../shared/state/random-session.ts";
 import { FakeClock, settle } from "../fake-room.ts";
 
-function world(taken: () => Promise<unknown> = async () => true) {
+function makeOutbox(taken: () => Promise<unknown> = async () => true) {
   const clock = new FakeClock();
   const store = new Store();
   const posted: ToPanel[] = [];
@@ -27,8 +27,8 @@ function note(text: string): Action {
   return { type: "banner", banner: { level: "info", text, retry: false } };
 }
 
-test("UI-13 ten thousand actions a second leave in at most 31 batches", async () => {
-  const { clock, store, posted, outbox } = world();
+test("UI-13 ten thousand actions in a second are sent in at most 31 batches", async () => {
+  const { clock, store, posted, outbox } = makeOutbox();
   outbox.ready();
   await settle();
   for (let count = 0; count < 10_000; count += 1) {
@@ -45,8 +45,8 @@ test("UI-13 ten thousand actions a second leave in at most 31 batches", async ()
   assert.equal(actions.length, 10_000);
 });
 
-test("a hidden webview is told nothing, and gets a snapshot when it is there again", async () => {
-  const { clock, store, posted, outbox } = world();
+test("a hidden webview gets no messages, and gets a snapshot when it is shown again", async () => {
+  const { clock, store, posted, outbox } = makeOutbox();
   outbox.ready();
   await settle();
   outbox.hidden();
@@ -58,10 +58,10 @@ test("a hidden webview is told nothing, and gets a snapshot when it is there aga
   assert.equal(last?.type === "snapshot" && last.state.revision, store.state.revision);
 });
 
-test("a webview that takes nothing is not buried: the next is a snapshot", async () => {
+test("a webview that is slow to take messages gets a snapshot instead of a backlog", async () => {
   let release: () => void = () => {};
   const stuck = () => new Promise<void>((resolve) => (release = resolve));
-  const { clock, store, posted, outbox } = world(stuck);
+  const { clock, store, posted, outbox } = makeOutbox(stuck);
   outbox.ready();
   for (let count = 0; count < 3 * MOST_WAITING; count += 1) {
     store.dispatch(note("flood"));
@@ -77,13 +77,13 @@ test("a webview that takes nothing is not buried: the next is a snapshot", async
   );
 });
 
-test("after any actions, hidings and reloads the webview's state is the host's", async () => {
+test("after random actions, hiding and reloads the webview's state equals the host's", async () => {
   for (let seed = 1; seed <= 60; seed += 1) {
     const next = random(seed);
     const clock = new FakeClock();
     const store = new Store();
     let take: (message: unknown) => void = () => {};
-    const lost = next() < 0.3; // a webview that misses a batch asks for all
+    const lost = next() < 0.3; // a webview that misses a batch asks for a snapshot
     const post = async (message: ToPanel) => {
       if (!(lost && message.type === "actions" && next() < 0.2)) take(structuredClone(message));
       return true;
@@ -122,7 +122,7 @@ test("after any actions, hidings and reloads the webview's state is the host's",
       }
     }
     for (let round = 0; round < 5; round += 1) {
-      store.dispatch(note(`end ${round}`)); // whoever missed the last batch finds out by the next
+      store.dispatch(note(`end ${round}`)); // a webview that missed the last batch notices it at the next one
       for (let wait = 0; wait < 3; wait += 1) {
         await settle();
         clock.advance(100);
@@ -136,9 +136,9 @@ test("after any actions, hidings and reloads the webview's state is the host's",
   }
 });
 
-test("a page draws the state that is in it, and gets only what came since", async () => {
+test("a page draws its embedded state and then gets newer actions, or a snapshot if it is outdated", async () => {
   for (const isLate of [false, true]) {
-    const { clock, store, posted, outbox } = world();
+    const { clock, store, posted, outbox } = makeOutbox();
     store.dispatch(note("before"));
     const { first } = outbox;
     if (isLate) store.dispatch(note("while the page loads"));
@@ -159,8 +159,8 @@ test("a page draws the state that is in it, and gets only what came since", asyn
   }
 });
 
-test("a state that is too long for the page is not in it", () => {
-  const { store, outbox } = world();
+test("a state that is too long is not embedded in the page", () => {
+  const { store, outbox } = makeOutbox();
   store.dispatch(note("x".repeat(500_000)));
   assert.equal(outbox.first, "");
 });

@@ -1,4 +1,4 @@
-/** Events come in order, whole, and of the session that is shown, whatever the wire does. */
+/** The panel gets complete and ordered events of the shown session, even if some are lost. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Intake } from "../../../../../src/extension/chat/session/intake.ts";
@@ -13,7 +13,7 @@ function intakeOf(room: ReturnType<typeof fakeRoom>): Intake {
   return new Intake(room, new Pages(room), (error) => assert.fail(String(error)));
 }
 
-/** The backend answers for `server`; only the newest `kept` events are not gone. */
+/** Lets the backend answer for `server`, which has only its newest `kept` events. */
 function serve(backend: FakeBackend, server: RandomServer, kept = Number.POSITIVE_INFINITY): void {
   backend.answer("indwell/events", ({ after = 0 }) => {
     const oldest = Math.max(1, server.events.length - kept + 1);
@@ -24,7 +24,7 @@ function serve(backend: FakeBackend, server: RandomServer, kept = Number.POSITIV
   backend.answer("indwell/session", ({ before = null, limit = 20 }) => server.page(before, limit));
 }
 
-function said(state: PanelState): unknown {
+function contentOf(state: PanelState): unknown {
   return state.turns.map((turn) => [
     turn.number,
     turn.words,
@@ -36,13 +36,13 @@ function said(state: PanelState): unknown {
   ]);
 }
 
-function told(server: RandomServer): unknown {
+function contentOfLog(server: RandomServer): unknown {
   const opened = reduce(initialState, { type: "opened", session: server.session });
   const page = server.page(null, 100);
-  return said(reduce(opened, { type: "page", page, where: "replace", seq: 0 }));
+  return contentOf(reduce(opened, { type: "page", page, where: "replace", seq: 0 }));
 }
 
-async function play(seed: number, kept: number): Promise<void> {
+async function playRandomTurns(seed: number, kept: number): Promise<void> {
   const next = random(seed);
   const room = fakeRoom();
   const server = new RandomServer("s", next);
@@ -52,7 +52,7 @@ async function play(seed: number, kept: number): Promise<void> {
   for (let count = 0; count < 3; count += 1) {
     for (const event of server.turn()) {
       const isDelta = event.event.type === "text" || event.event.type === "thinking";
-      if (isDelta && next() < 0.3) continue; // under pressure the server leaves them out
+      if (isDelta && next() < 0.3) continue; // under load the server omits them
       late.push(event);
       if (next() < 0.5) continue;
       for (const one of late) intake.take(one);
@@ -62,18 +62,18 @@ async function play(seed: number, kept: number): Promise<void> {
   }
   for (const one of late) intake.take(one);
   await settle();
-  assert.deepEqual(said(room.store.state), told(server), `seed ${seed}`);
+  assert.deepEqual(contentOf(room.store.state), contentOfLog(server), `seed ${seed}`);
 }
 
-test("events that were left out are fetched, and all is there in the end", async () => {
-  for (let seed = 1; seed <= 120; seed += 1) await play(seed, Number.POSITIVE_INFINITY);
+test("omitted events are fetched, so that the turns are complete at the end", async () => {
+  for (let seed = 1; seed <= 120; seed += 1) await playRandomTurns(seed, Number.POSITIVE_INFINITY);
 });
 
-test("where missed events are gone, the log's pages take their place, and nothing is said twice", async () => {
-  for (let seed = 1; seed <= 120; seed += 1) await play(seed, 4);
+test("if missed events are gone, pages of the log replace them without repeating text", async () => {
+  for (let seed = 1; seed <= 120; seed += 1) await playRandomTurns(seed, 4);
 });
 
-test("pieces in a row are reduced as one, and at once when anything else comes", () => {
+test("consecutive pieces of text are reduced as one action, which other events do not delay", () => {
   const room = fakeRoom();
   const intake = intakeOf(room);
   const actions: string[] = [];
@@ -83,7 +83,7 @@ test("pieces in a row are reduced as one, and at once when anything else comes",
   const take = (seq: number, event: EventParams["event"]) =>
     intake.take({ session: "s", seq, event });
   const [started] = new RandomServer("s", random(1)).turn();
-  if (started === undefined) assert.fail("a turn begins");
+  if (started === undefined) assert.fail("no turn has started");
   intake.take(started);
   const text = (words: string, restart = false) =>
     ({ type: "text", turn: 1, text: words, restart, agent: "" }) as const;
@@ -104,7 +104,7 @@ test("pieces in a row are reduced as one, and at once when anything else comes",
   );
 });
 
-test("a turn of another session that begins is followed; other events of it are not shown", async () => {
+test("the panel follows another session when its turn begins, and ignores its other events", async () => {
   const room = fakeRoom();
   const intake = intakeOf(room);
   const first = new RandomServer("first", random(1));
@@ -116,10 +116,10 @@ test("a turn of another session that begins is followed; other events of it are 
   assert.equal(room.store.state.session, "first");
   for (const event of events) intake.take(event);
   assert.equal(room.store.state.session, "second");
-  assert.deepEqual(said(room.store.state), told(second));
+  assert.deepEqual(contentOf(room.store.state), contentOfLog(second));
 });
 
-test("the panel stays with the turn that it shows while another session's turn begins", () => {
+test("the panel stays with its running turn when another session's turn begins", () => {
   const room = fakeRoom();
   const intake = intakeOf(room);
   const first = [...new RandomServer("first", random(1)).turn()];
@@ -132,7 +132,7 @@ test("the panel stays with the turn that it shows while another session's turn b
   assert.notEqual(room.store.state.turns.at(-1)?.ending, "running");
 });
 
-test("a session that is followed at a later turn shows the turns before it too", async () => {
+test("a session that is followed from a later turn on also shows its earlier turns", async () => {
   const room = fakeRoom();
   const server = new RandomServer("s", random(3));
   for (const _ of server.turn());
@@ -142,10 +142,10 @@ test("a session that is followed at a later turn shows the turns before it too",
     intake.take(event);
     await settle();
   }
-  assert.deepEqual(said(room.store.state), told(server));
+  assert.deepEqual(contentOf(room.store.state), contentOfLog(server));
 });
 
-test("a server that starts anew counts anew", async () => {
+test("the panel accepts the new event numbers of a restarted server", async () => {
   const room = fakeRoom();
   const server = new RandomServer("s", random(4));
   for (const _ of server.turn());
@@ -159,10 +159,10 @@ test("a server that starts anew counts anew", async () => {
   server.events.length = 0;
   for (const event of server.turn()) intake.take(event);
   await settle();
-  assert.deepEqual(said(room.store.state), told(server));
+  assert.deepEqual(contentOf(room.store.state), contentOfLog(server));
 });
 
-test("a fetch for a session of before that fails late takes nothing from the one that is shown", async () => {
+test("a late failure of a fetch for an earlier session does not affect the shown session", async () => {
   const room = fakeRoom();
   const failures: unknown[] = [];
   const intake = new Intake(room, new Pages(room), (error) => failures.push(error));
@@ -186,6 +186,6 @@ test("a fetch for a session of before that fails late takes nothing from the one
   await settle();
   ofShown?.();
   await settle();
-  assert.deepEqual(said(room.store.state), told(shown));
+  assert.deepEqual(contentOf(room.store.state), contentOfLog(shown));
   assert.deepEqual([fetches.length, failures], [2, []]);
 });

@@ -1,4 +1,4 @@
-/** The list of sessions, opening, deleting, rewinding, saying it otherwise. */
+/** Listing, opening, deleting and rewinding sessions, and sending an edited prompt. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Sending } from "../../../../../src/extension/chat/handlers/sending.ts";
@@ -11,7 +11,7 @@ import type { SessionRow } from "../../../../../src/protocol.ts";
 import { RandomServer, random } from "../../../shared/state/random-session.ts";
 import { fakeRoom, settle } from "../fake-room.ts";
 
-function house(chosen?: () => string | null) {
+function makeSessions(chosen?: () => string | null) {
   const room = fakeRoom(chosen);
   const server = new RandomServer("s", random(5));
   for (const _ of server.turn());
@@ -28,7 +28,7 @@ function house(chosen?: () => string | null) {
     ...room,
     server,
     intake,
-    sessions_: sessions,
+
     ...sessions.handlers(),
     ...branches.handlers(),
   };
@@ -54,96 +54,98 @@ function row(id: string): SessionRow {
   };
 }
 
-test("opening a session takes it up and shows its turns, with what it gives back", async () => {
-  const one = house();
-  one.backend.obey("indwell.resume", () =>
+test("opening a session resumes it and shows its turns, its draft and its notice", async () => {
+  const chat = makeSessions();
+  chat.backend.answerCommand("indwell.resume", () =>
     resumed("unsent", ["nobody knows what became of `make`"]),
   );
-  await one.openSession({ type: "openSession", session: "s" });
-  const { session, turns, draft, banner } = one.store.state;
+  await chat.openSession({ type: "openSession", session: "s" });
+  const { session, turns, draft, banner } = chat.store.state;
   assert.deepEqual([session, turns.length, draft.text], ["s", 2, "unsent"]);
   assert.equal(banner?.text, "nobody knows what became of `make`");
-  assert.deepEqual(one.backend.calls("indwell.resume"), [{ session: "s", wait: true, keep: true }]);
+  assert.deepEqual(chat.backend.calls("indwell.resume"), [
+    { session: "s", wait: true, keep: true },
+  ]);
 });
 
-test("a running turn goes on when another session is opened, and the session is not followed", async () => {
-  const one = house(() => null);
-  one.backend.obey("indwell.resume", () => resumed());
-  one.store.dispatch({ type: "opened", session: "other" });
+test("opening another session keeps a running turn in the background and does not follow its session", async () => {
+  const chat = makeSessions(() => null);
+  chat.backend.answerCommand("indwell.resume", () => resumed());
+  chat.store.dispatch({ type: "opened", session: "other" });
   const other = new RandomServer("other", random(6));
   const [first] = other.turn();
-  if (first === undefined) assert.fail("a turn begins");
-  one.board.heard(first);
-  one.intake.take(first);
-  await one.openSession({ type: "openSession", session: "s" });
-  assert.deepEqual(one.ports.did, []);
+  if (first === undefined) assert.fail("no turn has started");
+  chat.board.heard(first);
+  chat.intake.take(first);
+  await chat.openSession({ type: "openSession", session: "s" });
+  assert.deepEqual(chat.ports.did, []);
   assert.deepEqual(
-    one.store.state.marks.map(({ session, work }) => [session, work]),
+    chat.store.state.marks.map(({ session, work }) => [session, work]),
     [["other", "running"]],
   );
   const [next] = other.turn();
-  if (next === undefined) assert.fail("a turn begins");
-  one.intake.take(next);
-  assert.equal(one.store.state.session, "s");
+  if (next === undefined) assert.fail("no turn has started");
+  chat.intake.take(next);
+  assert.equal(chat.store.state.session, "s");
 });
 
-test("the list is searched and grows page by page", async () => {
-  const one = house();
+test("the list of sessions is searched and loaded page by page", async () => {
+  const chat = makeSessions();
   const pages = [
     { sessions: [row("c"), row("b")], more: true },
     { sessions: [row("b"), row("a")], more: false },
   ];
-  one.backend.answer("indwell/sessions", () => pages.shift() ?? { sessions: [], more: false });
-  await one.sessions({ type: "sessions", query: "x", more: false });
-  await one.sessions({ type: "sessions", query: "x", more: true });
-  const ids = one.store.state.list?.rows.map((session) => session.id);
-  assert.deepEqual([ids, one.store.state.list?.more], [["c", "b", "a"], false]);
-  assert.deepEqual(one.backend.calls("indwell/sessions"), [
+  chat.backend.answer("indwell/sessions", () => pages.shift() ?? { sessions: [], more: false });
+  await chat.sessions({ type: "sessions", query: "x", more: false });
+  await chat.sessions({ type: "sessions", query: "x", more: true });
+  const ids = chat.store.state.list?.rows.map((session) => session.id);
+  assert.deepEqual([ids, chat.store.state.list?.more], [["c", "b", "a"], false]);
+  assert.deepEqual(chat.backend.calls("indwell/sessions"), [
     { query: "x", limit: 30 },
     { query: "x", limit: 30, before: "b" },
   ]);
 });
 
-test("a session goes only after a yes, and a new one begins if it was the one that is shown", async () => {
+test("a session is deleted only after a confirmation, and deleting the shown session starts a new one", async () => {
   for (const chosen of [null, "Delete"]) {
-    const one = house(() => chosen);
-    one.backend.answer("indwell/delete", () => ({ deleted: true }));
-    one.backend.obey("indwell.newSession", () => null);
-    one.store.dispatch({ type: "opened", session: "s" });
-    await one.deleteSession({ type: "deleteSession", session: "s" });
-    assert.equal(one.backend.calls("indwell/delete").length, chosen === null ? 0 : 1);
-    assert.equal(one.store.state.session, chosen === null ? "s" : null);
+    const chat = makeSessions(() => chosen);
+    chat.backend.answer("indwell/delete", () => ({ deleted: true }));
+    chat.backend.answerCommand("indwell.newSession", () => null);
+    chat.store.dispatch({ type: "opened", session: "s" });
+    await chat.deleteSession({ type: "deleteSession", session: "s" });
+    assert.equal(chat.backend.calls("indwell/delete").length, chosen === null ? 0 : 1);
+    assert.equal(chat.store.state.session, chosen === null ? "s" : null);
   }
 });
 
-test("a rewind shows what it left behind as left, and gives the words back", async () => {
-  const one = house(() => "Conversation and Files");
-  await one.intake.open("s");
-  one.backend.obey("indwell.rewind", () => {
-    one.server.turns.forEach((turn, place) => {
-      one.server.turns[place] = { ...turn, left: turn.turn > 1 };
+test("a rewind marks the later turns as left and returns the prompt", async () => {
+  const chat = makeSessions(() => "Conversation and Files");
+  await chat.intake.open("s");
+  chat.backend.answerCommand("indwell.rewind", () => {
+    chat.server.turns.forEach((turn, place) => {
+      chat.server.turns[place] = { ...turn, left: turn.turn > 1 };
     });
     return resumed("prompt 2");
   });
-  await one.rewind({ type: "rewind", turn: 1, files: null });
-  assert.deepEqual(one.backend.calls("indwell.rewind"), [
+  await chat.rewind({ type: "rewind", turn: 1, files: null });
+  assert.deepEqual(chat.backend.calls("indwell.rewind"), [
     { session: "s", turn: 1, files: true, wait: true },
   ]);
   assert.deepEqual(
-    one.store.state.turns.map((turn) => turn.left),
+    chat.store.state.turns.map((turn) => turn.left),
     [false, true],
   );
-  assert.equal(one.store.state.draft.text, "prompt 2");
+  assert.equal(chat.store.state.draft.text, "prompt 2");
 });
 
-test("words that are said otherwise go out behind the turn before", async () => {
-  const one = house();
-  await one.intake.open("s");
-  one.backend.obey("indwell.rewind", () => resumed("prompt 2"));
-  one.backend.answer("indwell/prompt", () => new Promise(() => {}));
-  await one.resend({ type: "resend", turn: 2, text: "better words" });
+test("an edited prompt is sent after a rewind to the turn before it", async () => {
+  const chat = makeSessions();
+  await chat.intake.open("s");
+  chat.backend.answerCommand("indwell.rewind", () => resumed("prompt 2"));
+  chat.backend.answer("indwell/prompt", () => new Promise(() => {}));
+  await chat.resend({ type: "resend", turn: 2, text: "better words" });
   await settle();
-  assert.deepEqual(one.backend.calls("indwell.rewind"), [
+  assert.deepEqual(chat.backend.calls("indwell.rewind"), [
     { session: "s", turn: 1, files: false, wait: true },
   ]);
   const prompt = {
@@ -153,78 +155,78 @@ test("words that are said otherwise go out behind the turn before", async () => 
     mentions: [],
     attachments: [],
   };
-  assert.deepEqual(one.backend.calls("indwell/prompt"), [prompt]);
-  assert.notEqual(one.store.state.draft.mode, "replace");
+  assert.deepEqual(chat.backend.calls("indwell/prompt"), [prompt]);
+  assert.notEqual(chat.store.state.draft.mode, "replace");
 });
 
-test("words that could not be said otherwise come back", async () => {
-  const one = house();
-  await one.intake.open("s");
-  one.backend.obey("indwell.rewind", () => null);
-  await one.resend({ type: "resend", turn: 2, text: "better words" });
-  assert.equal(one.store.state.draft.text, "better words");
+test("an edited prompt returns if the rewind is refused", async () => {
+  const chat = makeSessions();
+  await chat.intake.open("s");
+  chat.backend.answerCommand("indwell.rewind", () => null);
+  await chat.resend({ type: "resend", turn: 2, text: "better words" });
+  assert.equal(chat.store.state.draft.text, "better words");
 });
 
-test("words that could not be said otherwise come back also if the server fails", async () => {
-  const one = house();
-  await one.intake.open("s");
-  one.backend.obey("indwell.rewind", () => {
+test("an edited prompt returns if the rewind fails", async () => {
+  const chat = makeSessions();
+  await chat.intake.open("s");
+  chat.backend.answerCommand("indwell.rewind", () => {
     throw new Error("the log cannot be written");
   });
-  await assert.rejects(async () => one.resend({ type: "resend", turn: 2, text: "better words" }));
-  assert.equal(one.store.state.draft.text, "better words");
+  await assert.rejects(async () => chat.resend({ type: "resend", turn: 2, text: "better words" }));
+  assert.equal(chat.store.state.draft.text, "better words");
 });
 
-test("saying it otherwise twice in a row goes back once", async () => {
-  const one = house();
-  await one.intake.open("s");
-  one.backend.obey("indwell.rewind", () => resumed("prompt 2"));
-  one.backend.answer("indwell/prompt", () => new Promise(() => {}));
-  await Promise.all([1, 2].map(() => one.resend({ type: "resend", turn: 2, text: "better" })));
+test("sending an edited prompt twice rewinds and sends once", async () => {
+  const chat = makeSessions();
+  await chat.intake.open("s");
+  chat.backend.answerCommand("indwell.rewind", () => resumed("prompt 2"));
+  chat.backend.answer("indwell/prompt", () => new Promise(() => {}));
+  await Promise.all([1, 2].map(() => chat.resend({ type: "resend", turn: 2, text: "better" })));
   await settle();
-  assert.equal(one.backend.calls("indwell.rewind").length, 1);
-  assert.equal(one.backend.calls("indwell/prompt").length, 1);
+  assert.equal(chat.backend.calls("indwell.rewind").length, 1);
+  assert.equal(chat.backend.calls("indwell/prompt").length, 1);
 });
 
-test("a rewind and other words stop a running turn only after a yes", async () => {
-  const one = house(() => null);
-  await one.intake.open("s");
-  const [first] = one.server.turn();
-  if (first === undefined) assert.fail("a turn begins");
-  one.intake.take(first);
-  await one.rewind({ type: "rewind", turn: 1, files: false });
-  await one.resend({ type: "resend", turn: 2, text: "better" });
-  assert.deepEqual(one.ports.did, ["confirm Rewind?", "confirm Send these words instead?"]);
-  assert.deepEqual(one.backend.calls("indwell.rewind"), []);
-  assert.deepEqual([one.store.state.session, one.store.state.draft.text], ["s", "better"]);
+test("without a confirmation a rewind and an edited prompt do not stop a running turn", async () => {
+  const chat = makeSessions(() => null);
+  await chat.intake.open("s");
+  const [first] = chat.server.turn();
+  if (first === undefined) assert.fail("no turn has started");
+  chat.intake.take(first);
+  await chat.rewind({ type: "rewind", turn: 1, files: false });
+  await chat.resend({ type: "resend", turn: 2, text: "better" });
+  assert.deepEqual(chat.ports.did, ["confirm Rewind?", "confirm Send these words instead?"]);
+  assert.deepEqual(chat.backend.calls("indwell.rewind"), []);
+  assert.deepEqual([chat.store.state.session, chat.store.state.draft.text], ["s", "better"]);
 });
 
-test("of two sessions that are opened quickly the newest is shown", async () => {
-  const one = house();
-  one.store.dispatch({ type: "opened", session: "other" });
+test("of two sessions that are opened in quick succession the second is shown", async () => {
+  const chat = makeSessions();
+  chat.store.dispatch({ type: "opened", session: "other" });
   let answer: () => void = () => {};
-  one.backend.obey("indwell.resume", (argument) => {
+  chat.backend.answerCommand("indwell.resume", (argument) => {
     const session = argument?.session ?? "s";
     if (session === "s") return resumed();
     return new Promise((resolve) => {
       answer = () => resolve({ ...resumed(), session });
     });
   });
-  const slow = one.openSession({ type: "openSession", session: "slow" });
+  const slow = chat.openSession({ type: "openSession", session: "slow" });
   await settle();
-  const quick = one.openSession({ type: "openSession", session: "s" });
+  const quick = chat.openSession({ type: "openSession", session: "s" });
   await settle();
   answer();
   await Promise.all([slow, quick]);
-  assert.equal(one.store.state.session, "s");
+  assert.equal(chat.store.state.session, "s");
 });
 
-test("a session that the server does not delete stays in the panel", async () => {
-  const one = house(() => "Delete");
-  await one.intake.open("s");
-  one.backend.answer("indwell/delete", () => {
+test("a session that the server fails to delete stays in the panel", async () => {
+  const chat = makeSessions(() => "Delete");
+  await chat.intake.open("s");
+  chat.backend.answer("indwell/delete", () => {
     throw new Error("another editor has it open");
   });
-  await assert.rejects(async () => one.deleteSession({ type: "deleteSession", session: "s" }));
-  assert.deepEqual([one.store.state.session, one.store.state.turns.length], ["s", 2]);
+  await assert.rejects(async () => chat.deleteSession({ type: "deleteSession", session: "s" }));
+  assert.deepEqual([chat.store.state.session, chat.store.state.turns.length], ["s", 2]);
 });

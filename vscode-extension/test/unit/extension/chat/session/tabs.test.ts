@@ -1,4 +1,4 @@
-/** Chats in editor tabs beside the panel: each keeps its session, its draft and its prompts to itself. */
+/** A chat in an editor tab has its own session, draft and prompts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Cancel } from "../../../../../src/extension/chat/backend.ts";
@@ -9,66 +9,22 @@ import {
   TabMemories,
   tabLook,
 } from "../../../../../src/extension/chat/session/tab-state.ts";
-import type { EventParams, StatusResult } from "../../../../../src/protocol.ts";
-import { RandomServer, random } from "../../../shared/state/random-session.ts";
+import type { EventParams } from "../../../../../src/protocol.ts";
+import { permission, statusResult } from "../../../fixtures.ts";
+import { chatParts, serveSession } from "../fake-chat.ts";
 import { fakeRoom, settle } from "../fake-room.ts";
 
-const STATUS: StatusResult = {
-  session: null,
-  title: "",
-  mode: "review",
-  modes: ["ask", "review"],
-  model: "m",
-  lacking: "",
-  trusted: true,
-  undecided: "",
-  unapproved: [],
-  demo: "",
-  running: null,
-  beside: [],
-  version: "1",
-  pictures: null,
-  cost: null,
-  effort: "",
-  efforts: [],
-};
-
-/** A window with the panel and any number of tabs, on one server with the session `s`. */
-function house() {
+/** A window with the panel and any number of tabs, whose server has the session `s`. */
+function makeTabs() {
   const room = fakeRoom();
   const { backend, clock, ports } = room;
-  const server = new RandomServer("s", random(7));
-  for (const _ of server.turn());
-  backend.answer("indwell/status", ({ session }) => ({ ...STATUS, session: session ?? null }));
-  backend.answer("indwell/queue", () => ({ seq: 0, held: "", waiting: [] }));
-  const none = { changes: [], files: 0, added: 0, removed: 0, pending: 0, undo: "" };
-  backend.answer("indwell/changes", () => none);
-  backend.answer("indwell/session", ({ before = null, limit = 20 }) => server.page(before, limit));
-  const resumed = { session: "s", turns: 1, model: "m", draft: "", notices: [] };
-  backend.obey("indwell.resume", () => resumed);
-  let nonce = 0;
+  const server = serveSession(room);
+  backend.answer("indwell/status", ({ session = null }) => statusResult({ session }));
   const opened: (string | null)[] = [];
   const cores: ChatCore[] = [];
   const make = (memory: Memory, panel?: ChatCore): ChatCore => {
     const core = new ChatCore({
-      backend,
-      clock,
-      ports: { ...ports, memory },
-      post: async () => true,
-      nonce: () => {
-        nonce += 1;
-        return `nonce-${nonce}`;
-      },
-      log: () => {},
-      reveal: () => {},
-      askedBehind: () => {},
-      firstRun: {
-        firstRun: () => {},
-        login: () => {},
-        connect: async () => {},
-        useEditorModels: async () => {},
-        manageKeys: async () => {},
-      },
+      ...chatParts(room, memory),
       openTab: async (session) => void opened.push(session),
       hasTab: (session) => cores.slice(1).some((one) => one.session === session),
       tellOthers: (session, what) => {
@@ -86,7 +42,7 @@ function house() {
     if (session !== null) memory.set("session", session);
     return make(memory, panel);
   };
-  /** Tabs first, as in a window. */
+  /** Sends an event to the tabs first, as a window does. */
   const event = (params: EventParams): void => {
     for (const core of cores.toReversed()) core.event(params);
   };
@@ -120,8 +76,8 @@ function started(session: string, seq: number, words: string): EventParams {
   };
 }
 
-test("a tab shows its session, opens it beside the current one, and names it with each prompt", async () => {
-  const { tab, backend, panel } = house();
+test("a tab resumes its session beside the panel's session and names it in each prompt", async () => {
+  const { tab, backend, panel } = makeTabs();
   await panel.started();
   const own = tab("s");
   await own.started();
@@ -141,8 +97,8 @@ test("a tab shows its session, opens it beside the current one, and names it wit
   assert.deepEqual(sent, [prompt]);
 });
 
-test("a session that runs in panel and tab is live in both, and no other session comes into the tab", async () => {
-  const { tab, panel, server, event } = house();
+test("a session that is open in the panel and in a tab is live in both, and not in another tab", async () => {
+  const { tab, panel, server, event } = makeTabs();
   await panel.started();
   const own = tab("s");
   const other = tab(null);
@@ -156,8 +112,8 @@ test("a session that runs in panel and tab is live in both, and no other session
   assert.equal(other.state.session, null);
 });
 
-test("the first prompt of a new tab begins a session that the panel and other tabs do not take", async () => {
-  const { tab, panel, backend, event } = house();
+test("the session that a new tab's first prompt starts belongs to this tab only", async () => {
+  const { tab, panel, backend, event } = makeTabs();
   await panel.started();
   const first = tab(null);
   const second = tab(null);
@@ -173,8 +129,8 @@ test("the first prompt of a new tab begins a session that the panel and other ta
   assert.equal(panel.state.session, null);
 });
 
-test("what is typed in a tab stays in the tab, and a later window finds it there", async () => {
-  const { tab, panel } = house();
+test("a tab's typed text is stored for this tab only and restored in a later window", async () => {
+  const { tab, panel } = makeTabs();
   await panel.bridge.perform({ type: "typed", text: "in the panel", at: 1 });
   const memento = new MapMemento();
   const memory = new TabMemories(memento).of("a");
@@ -183,20 +139,20 @@ test("what is typed in a tab stays in the tab, and a later window finds it there
   assert.equal(new TabMemories(memento).of("b").get("typed"), undefined);
   const next = new TabMemories(memento);
   next.of("b");
-  assert.equal(next.left(), "a", "a tab whose page kept nothing is found by what is left");
+  assert.equal(next.left(), "a", "a tab whose page stored nothing gets the remaining stored tab");
   new TabMemories(memento).forget("a");
   assert.equal(new TabMemories(memento).of("a").get("typed"), undefined);
   assert.equal(tab("s").state.isTab, true);
 });
 
-test("a rewind in one chat is shown in the other one", async () => {
-  const { tab, panel, backend } = house();
+test("after a rewind in a tab, the tab and the panel read the session again", async () => {
+  const { tab, panel, backend } = makeTabs();
   await panel.started();
   const own = tab("s");
   await own.started();
   await panel.bridge.perform({ type: "openSession", session: "s" });
   const back = { session: "s", turns: 0, model: "m", draft: "", notices: [] };
-  backend.obey("indwell.rewind", () => back);
+  backend.answerCommand("indwell.rewind", () => back);
   const before = backend.calls("indwell/session").length;
   await own.bridge.perform({ type: "rewind", turn: 0, files: false });
   await settle();
@@ -205,13 +161,13 @@ test("a rewind in one chat is shown in the other one", async () => {
   assert.equal(backend.calls("indwell/session").length, before + 2, "both chats read the session");
 });
 
-test("another session, a fork and a new session open in tabs of their own", async () => {
-  const { tab, backend, opened, panel } = house();
+test("a tab opens another session, a fork and a new session in tabs of their own", async () => {
+  const { tab, backend, opened, panel } = makeTabs();
   await panel.started();
   const own = tab("s");
   await own.started();
   const forked = { session: "f", turns: 1, model: "m", draft: "", notices: [] };
-  backend.obey("indwell.fork", () => forked);
+  backend.answerCommand("indwell.fork", () => forked);
   await own.bridge.perform({ type: "openSession", session: "other" });
   await own.bridge.perform({ type: "fork", turn: 1 });
   await own.bridge.perform({ type: "command", command: "new" });
@@ -220,27 +176,12 @@ test("another session, a fork and a new session open in tabs of their own", asyn
   assert.equal(own.state.session, "s");
 });
 
-test("a question is one question in every chat, and the answer of a tab counts", async () => {
-  const { tab, panel } = house();
+test("a question of the panel can be answered in a tab", async () => {
+  const { tab, panel } = makeTabs();
   await panel.started();
   const own = tab("s");
   await own.started();
-  const asked = {
-    id: "q",
-    kind: "command" as const,
-    title: "Run a command?",
-    detail: "make",
-    reason: "",
-    rule: "make",
-    cwd: "",
-    session: "s",
-    sandbox: "",
-    more: "",
-    why: "",
-    wanted: false,
-    risky: [],
-    hunks: [],
-  };
+  const asked = permission({ session: "s" });
   const answer = panel.questions.permission(asked, new Cancel());
   const [question] = panel.state.questions;
   assert.ok(question);
@@ -251,8 +192,8 @@ test("a question is one question in every chat, and the answer of a tab counts",
   assert.deepEqual(panel.state.questions, []);
 });
 
-test("a tab that is closed, or whose chat ends, leaves the turn and the questions of the window", async () => {
-  const { tab, panel, backend } = house();
+test("closing a tab cancels no turn", async () => {
+  const { tab, panel, backend } = makeTabs();
   await panel.started();
   const own = tab("s");
   await own.started();
@@ -260,7 +201,7 @@ test("a tab that is closed, or whose chat ends, leaves the turn and the question
   assert.deepEqual(backend.calls("indwell.cancel"), []);
 });
 
-test("the page of a tab names the tab; anything else is no name", () => {
+test("a tab's page stores the tab's id and session, and invalid values are ignored", () => {
   const kept = { tab: { id: "a-1", session: "s" }, typed: null };
   assert.deepEqual(keptTab(kept), { id: "a-1", session: "s" });
   assert.deepEqual(keptTab({ tab: { id: "<x>", session: 1 } }), { id: null, session: null });
