@@ -1,4 +1,4 @@
-/** Every state of the conversation in every theme: nothing that axe calls serious. */
+/** Runs axe on each state of the conversation in each theme: no finding may be serious or critical. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ownQuestions } from "../../src/shared/state/selectors.ts";
@@ -18,17 +18,17 @@ before(async () => {
 });
 after(() => pages.close());
 
-// Two at a time: each waits a while for questions to take answers.
-describe("every state of the conversation", { concurrency: 2 }, () => {
+// Two at a time, because each test waits until question cards are armed.
+describe("each state of the conversation", { concurrency: 2 }, () => {
   for (const theme of THEMES) {
-    test(`${theme}: no serious finding`, async () => {
-      const panel = await pages.open({ theme, width: 400, height: 900, stays: true });
+    test(`axe finds nothing serious in theme ${theme}`, async () => {
+      const panel = await pages.open({ theme, width: 400, height: 900, keepOpen: true });
       await panel.page.evaluate(axeScript());
       const found: string[] = [];
       for (const [name, scene] of Object.entries(SCENES)) {
         const state = scene();
         await panel.show(state);
-        // A question is pale until it can be answered.
+        // A question card has low contrast until it is armed.
         if (ownQuestions(state).length > 0)
           await panel.page.locator(".question:not([data-armed=false])").first().waitFor();
         const findings: readonly Finding[] = await panel.page.evaluate(async () => {

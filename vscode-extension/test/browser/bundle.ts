@@ -3,10 +3,10 @@ import { basename, join } from "node:path";
 import * as esbuild from "esbuild";
 import { EXTENSION } from "../editor/packages.ts";
 
-/** Name of a file beside the page → its bytes. */
+/** Maps the name of each file that the page loads to its bytes. */
 export type Files = ReadonlyMap<string, Uint8Array>;
 
-/** `webview.js`, `webview.css` and the font. */
+/** Returns `webview.js`, `webview.css` and the font. */
 export async function bundleWebview(): Promise<Files> {
   const built = await esbuild.build({
     absWorkingDir: EXTENSION,

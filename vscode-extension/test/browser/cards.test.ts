@@ -1,4 +1,4 @@
-/** Cards of tool calls: what they show, and what they ask of the host. */
+/** Cards of tool calls and turns: what they show, and what they post to the host. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Pages, type Panel, startPages } from "./page.ts";
@@ -18,17 +18,17 @@ async function scene(name: string): Promise<Panel> {
   return panel;
 }
 
-async function asked(panel: Panel): Promise<readonly unknown[]> {
+async function postedMessages(panel: Panel): Promise<readonly unknown[]> {
   return (await panel.posted()).filter((one) => one.type !== "ready");
 }
 
-test("each pending change has its verdict beside it; all together stand at the foot", async () => {
+test("buttons of an edit accept or reject one change, accept all changes and open the diff", async () => {
   const panel = await scene("answered");
   await panel.page.getByRole("button", { name: "Accept the change at line 42" }).click();
   await panel.page.getByRole("button", { name: "Reject the change at line 61" }).click();
   await panel.page.locator(".edit").getByRole("button", { name: "Accept all 2 changes" }).click();
   await panel.page.getByRole("button", { name: "Open diff" }).click();
-  assert.deepEqual(await asked(panel), [
+  assert.deepEqual(await postedMessages(panel), [
     { type: "verdict", verdict: "accept", hunks: ["h1"] },
     { type: "verdict", verdict: "reject", hunks: ["h2"] },
     { type: "verdict", verdict: "accept", hunks: ["h1", "h2"] },
@@ -36,7 +36,7 @@ test("each pending change has its verdict beside it; all together stand at the f
   ]);
 });
 
-test("lines of a diff have numbers and keep their indentation, and changed words are marked", async () => {
+test("a diff shows line numbers, keeps the indentation and marks changed words", async () => {
   const diff =
     "@@ -41,3 +41,3 @@\n def total(lines):\n-        sum = round(price, 2)\n+        sum = price\n \treturn sum\n";
   const diffs = [{ path: "a.py", added: 1, removed: 1, created: false, diff }];
@@ -57,7 +57,7 @@ test("lines of a diff have numbers and keep their indentation, and changed words
   assert.deepEqual(await all(".diff-word"), ["round(", ", 2)"]);
 });
 
-test("accept stands before reject, for one change as for all", async () => {
+test("the accept button comes before the reject button, for one change and for all", async () => {
   const panel = await scene("answered");
   const buttons = panel.page.locator(".edit").getByRole("button", { name: /^(Accept|Reject)/ });
   const names = await buttons.evaluateAll((all) => all.map((one) => one.ariaLabel));
@@ -71,11 +71,11 @@ test("accept stands before reject, for one change as for all", async () => {
   ]);
 });
 
-test("a card asks for its details when it is opened, by keyboard too", async () => {
+test("Enter opens a card, which requests its details and shows Loading", async () => {
   const panel = await scene("answered");
   await panel.page.getByRole("button", { name: "Search round(" }).focus();
   await panel.page.keyboard.press("Enter");
-  assert.deepEqual(await asked(panel), [{ type: "openTool", id: "2", turn: 1 }]);
+  assert.deepEqual(await postedMessages(panel), [{ type: "openTool", id: "2", turn: 1 }]);
   assert.equal(
     await panel.page.locator(".tool.open", { hasText: "Search" }).getByText("Loading").count(),
     1,
@@ -83,7 +83,7 @@ test("a card asks for its details when it is opened, by keyboard too", async () 
 });
 
 for (const name of ["agent", "read_file"])
-  test(`a card of ${name} that is open when its call ends asks for its details then, once`, async () => {
+  test(`an open card of ${name} requests its details once, when its call ends`, async () => {
     const panel = await pages.open({ width: 400, height: 800 });
     const showing = (state: "running" | "done", figure = "") =>
       panel.show(
@@ -93,14 +93,14 @@ for (const name of ["agent", "read_file"])
       );
     await showing("running");
     await panel.page.locator(".tool-line").click();
-    assert.deepEqual(await asked(panel), []);
+    assert.deepEqual(await postedMessages(panel), []);
     await showing("done");
     await panel.page.getByText("Loading").waitFor();
     await showing("done", "3 lines");
-    assert.deepEqual(await asked(panel), [{ type: "openTool", id: "7", turn: 1 }]);
+    assert.deepEqual(await postedMessages(panel), [{ type: "openTool", id: "7", turn: 1 }]);
   });
 
-test("ui_11 odd changes are bounded and said in words", async () => {
+test("ui_11 changes that a diff cannot show are described in words, and a huge diff is drawn in part", async () => {
   const panel = await scene("odd");
   await panel.page.getByRole("button", { name: /huge\.py/ }).click();
   await panel.page.getByText(/more hunks not shown here/).waitFor();
@@ -118,7 +118,7 @@ test("ui_11 odd changes are bounded and said in words", async () => {
   assert.ok((await panel.page.locator("*").count()) < 3000);
 });
 
-test("ui_11 as many pending changes as lines stay bounded", async () => {
+test("ui_11 20,000 pending changes draw fewer than 2,500 elements", async () => {
   const panel = await pages.open();
   const range = { start: { line: 0, character: 0 }, end: { line: 1, character: 0 } };
   const rows = Array.from({ length: 20_000 }, (_, index) => ({
@@ -153,7 +153,7 @@ test("ui_11 as many pending changes as lines stay bounded", async () => {
   assert.ok((await panel.page.locator("*").count()) < 2500);
 });
 
-test("output of programs is text: no colours, no orders to terminals, progress bars as they end", async () => {
+test("program output is drawn without terminal escapes, and a progress bar in its last state", async () => {
   const panel = await scene("odd");
   await panel.page.getByRole("button", { name: /make -j8/ }).click();
   const output = panel.page.locator(".output");
@@ -164,7 +164,7 @@ test("output of programs is text: no colours, no orders to terminals, progress b
   assert.equal(await output.innerText(), "100 %\nnullU+0000 bellU+0007");
 });
 
-test("a failed turn is told of in a sentence that leaves an address as it is", async () => {
+test("the message of a failed turn is a sentence that keeps a URL unchanged", async () => {
   const panel = await pages.open();
   const message =
     "http://127.0.0.1:11434/v1 refused the request with status 400; `indwell doctor` says more";
@@ -175,18 +175,18 @@ test("a failed turn is told of in a sentence that leaves an address as it is", a
   );
 });
 
-test("a failed turn offers a retry and details", async () => {
+test("a failed turn offers the log and a retry", async () => {
   const panel = await scene("failed");
   await panel.page.getByRole("button", { name: "Details" }).click();
   await panel.page.getByRole("button", { name: "Show the log" }).click();
   await panel.page.locator(".ending").getByRole("button", { name: "Retry" }).click();
-  assert.deepEqual(await asked(panel), [
+  assert.deepEqual(await postedMessages(panel), [
     { type: "command", command: "showLog" },
     { type: "retry" },
   ]);
 });
 
-test("a failed turn offers what helps: another key, another model", async () => {
+test("a failed turn offers the fitting remedy: to change the key or to choose a model", async () => {
   const panel = await pages.open();
   const failed = (remedy: "key" | "model") =>
     emptyState({ turns: [turn(1, { ending: "failed", message: "it was refused", remedy })] });
@@ -195,21 +195,23 @@ test("a failed turn offers what helps: another key, another model", async () => 
   await panel.show(failed("model"));
   assert.equal(await panel.page.getByRole("button", { name: "Change key" }).count(), 0);
   await panel.page.getByRole("button", { name: "Choose model" }).click();
-  assert.deepEqual(await asked(panel), [
+  assert.deepEqual(await postedMessages(panel), [
     { type: "command", command: "connect" },
     { type: "command", command: "chooseModel" },
   ]);
 });
 
-test("a turn that was cut off goes on by a word of the user", async () => {
+test("Continue on a turn that reached its limit sends a prompt", async () => {
   const panel = await pages.open();
   const parts = [text("a", "Half of it")];
   await panel.show(emptyState({ turns: [turn(1, { ending: "limit", message: "", parts })] }));
   await panel.page.getByRole("button", { name: "Continue" }).click();
-  assert.deepEqual(await asked(panel), [{ type: "send", text: "Continue.", how: "alone" }]);
+  assert.deepEqual(await postedMessages(panel), [
+    { type: "send", text: "Continue.", how: "alone" },
+  ]);
 });
 
-test("the prompt of a code action is its title, and its words on demand", async () => {
+test("the prompt of a code action shows its title, and its full text on demand", async () => {
   const panel = await pages.open();
   const words = "Fix the problems in filesize.py:74-79. Keep the rest as it is.";
   await panel.show(
@@ -224,7 +226,7 @@ test("the prompt of a code action is its title, and its words on demand", async 
   assert.ok(((await prompt.textContent()) ?? "").includes(words));
 });
 
-test("attempts of one call are one line that counts down", async () => {
+test("a retry of a request shows a countdown, and afterwards that it was tried again", async () => {
   const panel = await pages.open();
   const line = (until: number) => ({
     kind: "line" as const,
@@ -241,7 +243,7 @@ test("attempts of one call are one line that counts down", async () => {
   await panel.page.getByText("The endpoint is busy; tried again").waitFor();
 });
 
-test("a double click sends a turn again once", async () => {
+test("a double click on Retry resends a turn once", async () => {
   const panel = await pages.open();
   await panel.show(emptyState({ turns: [turn(1, { parts: [text("a", "Yes.")] })] }));
   await panel.page.locator(".end").hover();
@@ -252,7 +254,7 @@ test("a double click sends a turn again once", async () => {
   );
 });
 
-test("words of a prompt that is being changed are there again after the session list", async () => {
+test("the edited text of a prompt survives the session list, and Escape discards it", async () => {
   const panel = await pages.open();
   const state = emptyState({ turns: [turn(1, { parts: [text("a", "Yes.")] })] });
   await panel.show(state);
@@ -273,7 +275,7 @@ test("words of a prompt that is being changed are there again after the session 
   assert.notEqual(await field.inputValue(), "half a change");
 });
 
-test("of a huge answer a part is drawn, and the rest on demand", async () => {
+test("a huge answer is drawn in part, and the rest on demand", async () => {
   const panel = await pages.open();
   const words = "- a line of it\n".repeat(30_000);
   await panel.show(emptyState({ turns: [turn(1, { parts: [text("a", words)] })] }));
@@ -287,24 +289,26 @@ test("of a huge answer a part is drawn, and the rest on demand", async () => {
   assert.equal(await panel.page.locator(".markdown li").count(), 30_000);
 });
 
-test("a prompt is edited and sent again, in place", async () => {
+test("an edited prompt is resent", async () => {
   const panel = await scene("plan");
   await panel.page.locator(".prompt").hover();
   await panel.page.getByRole("button", { name: "Edit and resend" }).click();
   await panel.page.getByLabel("Edit the prompt").fill("Move only the rates");
   await panel.page.keyboard.press("Enter");
-  assert.deepEqual(await asked(panel), [{ type: "resend", turn: 1, text: "Move only the rates" }]);
+  assert.deepEqual(await postedMessages(panel), [
+    { type: "resend", turn: 1, text: "Move only the rates" },
+  ]);
 });
 
-test("a turn is rewound to, with or without the files", async () => {
+test("'Rewind files too' rewinds to a turn and restores its files", async () => {
   const panel = await scene("running");
   await panel.page.locator(".end").first().hover();
   await panel.page.getByRole("button", { name: "Rewind to here" }).click();
   await panel.page.getByRole("button", { name: "Rewind files too" }).click();
-  assert.deepEqual(await asked(panel), [{ type: "rewind", turn: 1, files: true }]);
+  assert.deepEqual(await postedMessages(panel), [{ type: "rewind", turn: 1, files: true }]);
 });
 
-test("screen readers hear how a turn ended, and nothing while it streams", async () => {
+test("screen readers announce how a turn ended, and nothing while it streams", async () => {
   const panel = await scene("running");
   const region = panel.page.locator("[data-part=announcer]");
   assert.equal(await region.textContent(), "");
@@ -312,7 +316,7 @@ test("screen readers hear how a turn ended, and nothing while it streams", async
   assert.equal(await region.textContent(), "Turn 1 done.");
 });
 
-test("code is copied, inserted and applied whole", async () => {
+test("the buttons of a code block copy, insert and apply its code", async () => {
   const panel = await pages.open();
   await panel.show(
     emptyState({ turns: [turn(1, { parts: [text("a", "```python src/a.py\nx = 1\n```\n")] })] }),
@@ -320,7 +324,7 @@ test("code is copied, inserted and applied whole", async () => {
   await panel.page.locator(".code").hover();
   for (const name of ["Copy code", "Insert at the cursor", "Apply as an edit"])
     await panel.page.getByRole("button", { name }).click();
-  assert.deepEqual(await asked(panel), [
+  assert.deepEqual(await postedMessages(panel), [
     { type: "copy", text: "x = 1" },
     { type: "insertCode", text: "x = 1" },
     { type: "applyCode", text: "x = 1", target: "src/a.py" },

@@ -1,4 +1,4 @@
-/** The composer and its popups have no serious finding of axe, in four themes, narrow and wide. */
+/** Runs axe on the composer and its popups in four themes: no finding may be serious or critical. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -40,7 +40,7 @@ for (const theme of THEMES) {
         const shown = scene.name === "commands" ? "[role=listbox]" : ".send-choice";
         await panel.page.locator(shown).waitFor();
       }
-      // The page's policy forbids a script element; the devtools may evaluate.
+      // The page's content security policy forbids a script element, but DevTools may evaluate.
       await panel.page.evaluate(AXE);
       const findings: readonly { id: string; impact: string; nodes: readonly string[] }[] =
         await panel.page.evaluate(async () => {

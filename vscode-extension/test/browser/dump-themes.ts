@@ -1,5 +1,5 @@
 /**
- * Writes themes/*.json anew: what the real VS Code gives to a webview in each theme, sizes and fonts included.
+ * Rewrites themes/*.json: the style and the body classes that VS Code gives to a webview in each theme.
  * `node test/browser/dump-themes.ts`.
  */
 import { writeFileSync } from "node:fs";

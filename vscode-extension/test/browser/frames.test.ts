@@ -1,6 +1,6 @@
 /**
- * The short form of frames.ts: a long session stays smooth while a model streams. Other programs lengthen frames,
- * so these tests count the processor time of the page alone.
+ * The short form of frames.ts: the panel stays fast while a model streams into a long session. Other programs
+ * lengthen frames, so these tests measure only the processor time of the page.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -15,7 +15,7 @@ after(() => pages.close());
 
 const SECONDS = 3;
 
-test("a drawing during a stream costs about the same after 10,000 messages as after 100", async () => {
+test("a drawing during a stream takes less than three times as long after 10,000 messages as after 100", async () => {
   const cost = async (messages: number): Promise<number> => {
     const panel = await pages.open();
     const frames = await measureStream(panel, {
@@ -27,15 +27,18 @@ test("a drawing during a stream costs about the same after 10,000 messages as af
     const shown = JSON.stringify(frames);
     assert.ok(frames.drawings > 0 && frames.drawings <= 31, shown);
     assert.ok(frames.heapAfter - frames.heapBefore < 20_000_000, shown);
-    assert.deepEqual(panel.complaints, []);
+    assert.deepEqual(panel.consoleErrors, []);
     return frames.processor / (frames.drawings * SECONDS);
   };
   const few = await cost(100);
   const many = await cost(10_000);
-  assert.ok(many < 3 * few, `${many} ms of the processor for a drawing, and ${few} ms`);
+  assert.ok(
+    many < 3 * few,
+    `${many} ms of processor time per drawing after 10,000 messages, ${few} ms after 100`,
+  );
 });
 
-test("ui_13 10,000 deltas a second are drawn at most 30 times a second, and leave the panel time for its user", async () => {
+test("ui_13 10,000 deltas a second cause at most 31 drawings a second and take less than half the processor time", async () => {
   const panel = await pages.open();
   const frames = await measureStream(panel, {
     messages: 100,

@@ -24,7 +24,7 @@ try {
     seconds: Number(values.seconds),
     size: Number(values.size),
   });
-  process.stdout.write(`${JSON.stringify(frames, null, 1)}\n${panel.complaints.join("\n")}\n`);
+  process.stdout.write(`${JSON.stringify(frames, null, 1)}\n${panel.consoleErrors.join("\n")}\n`);
 } finally {
   await pages.close();
 }

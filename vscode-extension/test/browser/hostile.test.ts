@@ -1,8 +1,8 @@
-/** UI-02, UI-04: nothing of the model's words runs, loads, or leads anywhere it must not. */
+/** UI-02, UI-04: text of the model runs no script, loads nothing and opens only links that are allowed. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { hostileTexts } from "./hostile.ts";
-import { strangers } from "./inspect.ts";
+import { forbiddenContent } from "./inspect.ts";
 import { type Pages, type Panel, startPages } from "./page.ts";
 import { emptyState, text, turn } from "./scenes.ts";
 
@@ -16,10 +16,10 @@ after(() => pages.close());
 
 const TEXTS = hostileTexts();
 
-/** In the long form every cut point; else every eleventh. */
+/** The long form tests each cut point, the short form every eleventh. */
 const STEP = process.env["INDWELL_TEST_LONG"] === undefined ? 11 : 1;
 
-function shown(parts: readonly string[], final = true) {
+function stateWith(parts: readonly string[], final = true) {
   return emptyState({
     turns: [
       turn(1, {
@@ -34,17 +34,17 @@ test("there are at least 200 payloads", () => {
   assert.ok(new Set(TEXTS).size >= 200);
 });
 
-test("ui_02 ui_04 whole: no request, no script, no element outside the list", async () => {
+test("ui_02 ui_04 complete hostile text causes no request, no script and no forbidden element", async () => {
   for (let from = 0; from < TEXTS.length; from += 24) {
     const some = TEXTS.slice(from, from + 24);
-    await panel.show(shown(some));
-    assert.deepEqual(await strangers(panel.page), [], some.join("\n"));
+    await panel.show(stateWith(some));
+    assert.deepEqual(await forbiddenContent(panel.page), [], some.join("\n"));
   }
   assert.deepEqual(panel.requests, []);
-  assert.deepEqual(panel.complaints, []);
+  assert.deepEqual(panel.consoleErrors, []);
 });
 
-test("ui_02 streamed: the same at every cut point", async () => {
+test("ui_02 streamed hostile text causes no request, no script and no forbidden element at any cut point", async () => {
   const short = TEXTS.filter((one) => one.length <= 120);
   assert.ok(short.length >= 200);
   for (let from = 0; from < short.length; from += 60) {
@@ -52,22 +52,22 @@ test("ui_02 streamed: the same at every cut point", async () => {
     const longest = Math.max(...some.map((one) => one.length));
     for (let cut = 1; cut <= longest + 1; cut += STEP) {
       await panel.show(
-        shown(
+        stateWith(
           some.map((one) => one.slice(0, cut)),
           cut > longest,
         ),
       );
-      const found = await strangers(panel.page);
+      const found = await forbiddenContent(panel.page);
       assert.deepEqual(found, [], some.map((one) => one.slice(0, cut)).join("\n"));
     }
   }
   assert.deepEqual(panel.requests, []);
-  assert.deepEqual(panel.complaints, []);
+  assert.deepEqual(panel.consoleErrors, []);
 });
 
-test("ui_02 a click on whatever is drawn posts https links and files of the workspace only", async () => {
+test("ui_02 a click on a link posts only https links and files of the workspace", async () => {
   for (let from = 0; from < TEXTS.length; from += 40) {
-    await panel.show(shown(TEXTS.slice(from, from + 40)));
+    await panel.show(stateWith(TEXTS.slice(from, from + 40)));
     await panel.page.evaluate(() => {
       for (const link of document.querySelectorAll<HTMLElement>(".markdown a, .markdown span"))
         link.click();
@@ -84,14 +84,14 @@ test("ui_02 a click on whatever is drawn posts https links and files of the work
   assert.deepEqual(panel.requests, []);
 });
 
-test("what is no link stays readable, target and all", async () => {
-  await panel.show(shown(["[click](javascript:alert(1)) and [pay](http://evil.test/x)"]));
+test("a link that is not allowed is shown as its Markdown source with its target", async () => {
+  await panel.show(stateWith(["[click](javascript:alert(1)) and [pay](http://evil.test/x)"]));
   const words = await panel.page.locator(".markdown").innerText();
   assert.equal(words, "[click](javascript:alert(1)) and [pay](http://evil.test/x)");
 });
 
-test("characters that turn or hide text are shown as code points in links, code and prose", async () => {
-  await panel.show(shown(["[safe\u202Egnp.exe](src/a.py) `rm\u200b` a\u2066b"]));
+test("characters that reverse or hide text are shown as code points in links, code and prose", async () => {
+  await panel.show(stateWith(["[safe\u202Egnp.exe](src/a.py) `rm\u200b` a\u2066b"]));
   const words = await panel.page.locator(".markdown").innerText();
   assert.equal(words, "safeU+202Egnp.exe rmU+200B aU+2066b");
 });

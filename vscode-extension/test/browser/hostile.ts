@@ -1,4 +1,4 @@
-/** Markdown that means harm: what a model could be made to write. At least 200 payloads. */
+/** Hostile Markdown that a model could be made to write: at least 200 payloads. */
 
 const SCHEMES = [
   "javascript:alert(1)",
@@ -126,7 +126,7 @@ const HTML = [
   "\\<script>window.__ran=1</script>",
 ] as const;
 
-/** Ways to wrap a target of a link. */
+/** Each makes Markdown with the target of a link. */
 const LINKS: readonly ((href: string) => string)[] = [
   (href) => `[click](${href})`,
   (href) => `![image](${href})`,
@@ -134,7 +134,7 @@ const LINKS: readonly ((href: string) => string)[] = [
   (href) => `[a][r]\n\n[r]: ${href}\n`,
 ];
 
-/** Ways to wrap HTML in Markdown. */
+/** Each makes Markdown that contains HTML. */
 const WRAPS: readonly ((html: string) => string)[] = [
   (html) => html,
   (html) => `- **${html}**`,
@@ -179,14 +179,14 @@ const TRICKS = [
   "&".repeat(5000),
   `${"[a](".repeat(1000)}`,
   "{{constructor.constructor('window.__ran=1')()}}",
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a careless template would run
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a careless template would evaluate it
   "${window.__ran=1}",
   "<%= 7*7 %>",
   "\u0000\u0001\u0002\u001b[2J\u0007",
   "\ud800 lone",
 ] as const;
 
-/** Name → Markdown. */
+/** Returns all payloads as Markdown. */
 export function hostileTexts(): readonly string[] {
   return [
     ...SCHEMES.flatMap((href) => LINKS.map((wrap) => wrap(href))),

@@ -1,8 +1,8 @@
-/** Looks for anything in the drawn conversation that has no business there. */
+/** Finds content of the conversation that the Markdown renderer must never create. */
 import type { Page } from "playwright-core";
 
-/** What was found; empty: nothing. */
-export async function strangers(page: Page): Promise<readonly string[]> {
+/** Describes each element, attribute, class or link that is not allowed, and each script that ran. */
+export async function forbiddenContent(page: Page): Promise<readonly string[]> {
   return page.evaluate(() => {
     const tags = new Set(
       "A BLOCKQUOTE BR BUTTON CODE DEL DIV EM H3 H4 H5 H6 HR LI OL P PRE S SPAN STRONG TABLE TBODY TD TH THEAD TR UL".split(

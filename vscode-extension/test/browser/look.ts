@@ -1,5 +1,5 @@
 /**
- * Take pictures of the panel alone: `node test/browser/look.ts --scene edits --theme dark,light --width 300,400`.
+ * Takes pictures of the panel without VS Code: `node test/browser/look.ts --scene edits --theme dark,light --width 300,400`.
  * Pictures go to test/artifacts/panel-SCENE-THEME-WIDTH.png.
  */
 import { mkdirSync } from "node:fs";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
     height: { type: "string", default: "800" },
     scale: { type: "string", default: "1" },
     out: { type: "string", default: join(EXTENSION, "test", "artifacts") },
-    /** Click the first element of this selector before the picture; `hover=` only points at it. */
+    /** Clicks the first element of this selector before the picture; `--hover` only points at it. */
     click: { type: "string", multiple: true, default: [] },
     hover: { type: "string" },
     language: { type: "string", default: "en" },
@@ -57,7 +57,7 @@ try {
         );
         await panel.page.screenshot({ path, animations: "disabled" });
         process.stdout.write(
-          `${path}\n${panel.complaints.map((line) => `  ! ${line}\n`).join("")}`,
+          `${path}\n${panel.consoleErrors.map((line) => `  ! ${line}\n`).join("")}`,
         );
         await panel.page.context().close();
       }

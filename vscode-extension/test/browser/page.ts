@@ -1,4 +1,4 @@
-/** The webview alone in Chromium, with a fake extension host: nothing of VS Code runs. */
+/** Opens the webview in Chromium with a fake extension host, without VS Code. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "node:test";
@@ -12,62 +12,62 @@ import { bundleWebview, type Files } from "./bundle.ts";
 
 const ORIGIN = "http://panel.test";
 const NONCE = "dGhlIG5vbmNlIG9mIHRlc3Rz";
-/** The policy of the real page, with this origin in place of `webview.cspSource`. */
+/** The content security policy of the real page, with this origin in place of `webview.cspSource`. */
 export const POLICY = `default-src 'none'; img-src data:; font-src ${ORIGIN}; style-src ${ORIGIN}; script-src 'nonce-${NONCE}'`;
 
 export const THEMES = ["light", "dark", "contrast", "contrast-light"] as const;
 export type ThemeName = (typeof THEMES)[number];
 
-/** How the page is opened. Sizes in CSS pixels. */
-export interface Opening {
+/** How a panel is opened. Sizes are in CSS pixels. */
+export interface PanelOptions {
   readonly theme?: ThemeName;
   readonly width?: number;
   readonly height?: number;
   /** Device pixels per CSS pixel. */
   readonly scale?: number;
-  /** It stays open when a test ends: for tests that run side by side, or share it. */
-  readonly stays?: boolean;
-  /** Its time can be put forward by `page.clock`; it passes by itself, too. */
+  /** Keeps the panel open when a test ends, for tests that run concurrently or share the panel. */
+  readonly keepOpen?: boolean;
+  /** Installs a fake clock, which `page.clock` can advance; time also passes by itself. */
   readonly clock?: boolean;
-  /** The language of the texts, as VS Code names it; English if it is not set. */
+  /** The display language, as VS Code names it; English by default. */
   readonly language?: string;
 }
 
 /** A panel in a page. */
 export interface Panel {
   readonly page: Page;
-  /** Addresses that the page asked for beyond its own three files. */
+  /** URLs that the page requested beyond its own three files. */
   readonly requests: readonly string[];
-  /** Errors and warnings of its console, and exceptions. */
-  readonly complaints: readonly string[];
-  /** What the panel sent to its host until what happened so far was drawn, oldest first. */
+  /** Errors and warnings of the page's console, and uncaught exceptions. */
+  readonly consoleErrors: readonly string[];
+  /** Waits until pending changes are drawn; resolves with all messages that the panel posted, oldest first. */
   posted(): Promise<readonly ToHost[]>;
-  /** A message of the host. */
-  tell(message: ToPanel): Promise<void>;
-  /** A whole state; resolves when it has been drawn. */
+  /** Delivers a message of the host; resolves when it has been drawn. */
+  receive(message: ToPanel): Promise<void>;
+  /** Shows a whole state; resolves when it has been drawn. */
   show(state: PanelState, typed?: string): Promise<void>;
-  /** Actions after a state that was shown by `show`; resolves when they have been drawn. */
+  /** Applies actions to the state that `show` has shown; resolves when they have been drawn. */
   play(actions: readonly Action[]): Promise<void>;
   devtools(): Promise<CDPSession>;
 }
 
 /** One browser for many panels; a panel that a test opens is closed when that test ends. */
 export interface Pages {
-  open(opening?: Opening): Promise<Panel>;
+  open(options?: PanelOptions): Promise<Panel>;
   close(): Promise<void>;
 }
 
-/** Panels of the test that runs. An open panel draws on, so all of a spec together would slow each other down. */
-const ofThisTest = new Set<BrowserContext>();
-beforeEach(() => ofThisTest.clear());
+/** Panels of the running test. Each test closes its panels, because open panels keep drawing and slow later tests. */
+const contextsOfTest = new Set<BrowserContext>();
+beforeEach(() => contextsOfTest.clear());
 afterEach(async () => {
-  await Promise.all([...ofThisTest].map((context) => context.close()));
-  ofThisTest.clear();
+  await Promise.all([...contextsOfTest].map((context) => context.close()));
+  contextsOfTest.clear();
 });
 
-/** Start Chromium and build the webview. */
+/** Builds the webview and starts Chromium. */
 export async function startPages(): Promise<Pages> {
-  // First what may fail: a browser that nobody closes would keep the test run alive.
+  // The build may fail, so it comes first: a browser that is not closed would keep the test run alive.
   const files = await bundleWebview();
   const browser = await loadPlaywright().chromium.launch({
     executablePath: browserPath() ?? "chromium",
@@ -75,23 +75,23 @@ export async function startPages(): Promise<Pages> {
     chromiumSandbox: false,
   });
   return {
-    open: (opening = {}) => openPanel(browser, files, opening),
+    open: (options = {}) => openPanel(browser, files, options),
     close: () => browser.close(),
   };
 }
 
-async function openPanel(browser: Browser, files: Files, opening: Opening): Promise<Panel> {
+async function openPanel(browser: Browser, files: Files, options: PanelOptions): Promise<Panel> {
   const context = await browser.newContext({
-    viewport: { width: opening.width ?? 400, height: opening.height ?? 800 },
-    deviceScaleFactor: opening.scale ?? 1,
+    viewport: { width: options.width ?? 400, height: options.height ?? 800 },
+    deviceScaleFactor: options.scale ?? 1,
   });
-  if (opening.stays !== true) ofThisTest.add(context);
+  if (options.keepOpen !== true) contextsOfTest.add(context);
   const page = await context.newPage();
   const requests: string[] = [];
-  const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(String(error)));
+  const consoleErrors: string[] = [];
+  page.on("pageerror", (error) => consoleErrors.push(String(error)));
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    if (["error", "warning"].includes(message.type())) consoleErrors.push(message.text());
   });
   await page.route("**/*", async (route) => {
     const { pathname, origin } = new URL(route.request().url());
@@ -101,7 +101,7 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
       await route.fulfill({
         contentType: "text/html",
         headers,
-        body: html(opening.theme ?? "dark", opening.language ?? "en"),
+        body: html(options.theme ?? "dark", options.language ?? "en"),
       });
     } else if (origin === ORIGIN && file !== undefined) {
       await route.fulfill({ contentType: mime(pathname), body: Buffer.from(file) });
@@ -114,14 +114,14 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
     kindsOf(code, language),
   );
   await page.addInitScript(fakeHost);
-  if (opening.clock === true) await page.clock.install();
+  if (options.clock === true) await page.clock.install();
   await page.goto(`${ORIGIN}/`);
-  await applyTheme(page, opening.theme ?? "dark");
+  await applyTheme(page, options.theme ?? "dark");
   let revision = 0;
-  const tell = (message: ToPanel): Promise<void> =>
+  const receive = (message: ToPanel): Promise<void> =>
     page.evaluate(async (sent) => {
       window.postMessage(sent, "*");
-      // The panel leaves a pause between drawings, longer after a slow one.
+      // The panel pauses between drawings, for longer after a slow drawing.
       const begin = performance.now();
       let last = begin;
       let longest = 17;
@@ -135,16 +135,16 @@ async function openPanel(browser: Browser, files: Files, opening: Opening): Prom
   return {
     page,
     requests,
-    complaints,
+    consoleErrors,
     posted: () => page.evaluate(drawnAndPosted),
-    tell,
+    receive,
     show: (state, typed = "") => {
       revision = state.revision;
-      return tell({ type: "snapshot", state, typed });
+      return receive({ type: "snapshot", state, typed });
     },
     play: (actions) => {
       revision += actions.length;
-      return tell({ type: "actions", actions, revision });
+      return receive({ type: "actions", actions, revision });
     },
     devtools: () => context.newCDPSession(page),
   };
@@ -170,7 +170,7 @@ function fakeHost(): void {
   }));
 }
 
-/** Runs in the page: what an effect posts is posted after the drawing that it belongs to. */
+/** Runs in the page. Waits for two frames, because an effect posts its messages after its drawing. */
 async function drawnAndPosted(): Promise<readonly ToHost[]> {
   for (let frame = 0; frame < 2; frame += 1) {
     await new Promise((next) => requestAnimationFrame(next));
@@ -188,10 +188,10 @@ function theme(name: ThemeName): Theme {
   return JSON.parse(readFileSync(join(import.meta.dirname, "themes", `${name}.json`), "utf8"));
 }
 
-/** As VS Code does it: variables on the root element, classes on the body. */
+/** Applies a theme as VS Code does: variables on the root element, classes on the body. */
 async function applyTheme(page: Page, name: ThemeName): Promise<void> {
   await page.evaluate(({ style, body }) => {
-    // Property by property, which no policy of the page forbids.
+    // Sets one property at a time, because the page's policy forbids a style attribute.
     for (const one of style.split(/;\s*(?=--)/)) {
       const colon = one.indexOf(":");
       document.documentElement.style.setProperty(

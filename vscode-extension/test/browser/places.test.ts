@@ -1,4 +1,4 @@
-/** Header, sessions, first run, bars: what they post, by mouse and by key, and what they never hold. */
+/** Header, session list, first run and bars: what they show and post, and that no API key stays in the page. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ToHost } from "../../src/shared/messages.ts";
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => pages.close());
 
-async function showing(state: PanelState): Promise<Panel> {
+async function openWith(state: PanelState): Promise<Panel> {
   const panel = await pages.open({ width: 400, height: 800 });
   await panel.page.bringToFront();
   await panel.show(state);
@@ -27,8 +27,8 @@ async function posted(panel: Panel, type: ToHost["type"]): Promise<readonly ToHo
   return (await panel.posted()).filter((one) => one.type === type);
 }
 
-test("a key leaves the panel in one message, and stands nowhere after", async () => {
-  const panel = await showing(emptyState({ session: null, firstRun: flow() }));
+test("an API key is posted in one message and is then nowhere in the page", async () => {
+  const panel = await openWith(emptyState({ session: null, firstRun: flow() }));
   const field = panel.page.locator('input[type="password"]');
   await field.fill(KEY);
   await panel.page.keyboard.press("Enter");
@@ -40,10 +40,10 @@ test("a key leaves the panel in one message, and stands nowhere after", async ()
   assert.ok(!html.includes(KEY));
 });
 
-test("without a server nearby a key is pasted and a model used without a click", async () => {
+test("without a local server, a key can be pasted and a model used without a click", async () => {
   const { providers } = flow();
   const alone = flow({ providers: providers && { ...providers, local: [], editor: [] } });
-  const panel = await showing(emptyState({ session: null, firstRun: alone }));
+  const panel = await openWith(emptyState({ session: null, firstRun: alone }));
   await panel.page.locator('input[type="password"]:focus').waitFor();
   await panel.page.keyboard.insertText(KEY);
   await panel.page.keyboard.press("Enter");
@@ -60,8 +60,8 @@ test("without a server nearby a key is pasted and a model used without a click",
   );
 });
 
-test("the choice of a model goes out without the key", async () => {
-  const panel = await showing(emptyState({ session: null, firstRun: flow() }));
+test("the message that chooses a model does not repeat the key", async () => {
+  const panel = await openWith(emptyState({ session: null, firstRun: flow() }));
   await panel.page.locator('input[type="password"]').fill(KEY);
   await panel.page.keyboard.press("Enter");
   await panel.show(emptyState({ session: null, firstRun: flow({ outcome: CHOICE }) }));
@@ -77,8 +77,8 @@ test("the choice of a model goes out without the key", async () => {
   });
 });
 
-test("a local server is used with its model and without a key; its note is in sight", async () => {
-  const panel = await showing(emptyState({ session: null, firstRun: flow() }));
+test("a local server is used with the selected model and without a key, and its note is shown", async () => {
+  const panel = await openWith(emptyState({ session: null, firstRun: flow() }));
   assert.match((await panel.page.locator(".first-run-note").textContent()) ?? "", /4,096 tokens/);
   await panel.page.locator(".first-run-local select").selectOption("gpt-oss:20b");
   await panel.page.locator(".first-run-local button").click();
@@ -93,8 +93,8 @@ test("a local server is used with its model and without a key; its note is in si
   ]);
 });
 
-test("an address of one's own is asked for, and steps that failed say what to do", async () => {
-  const panel = await showing(emptyState({ session: null, firstRun: flow({ outcome: FAILED }) }));
+test("a custom provider needs an address before it is tested, and a failed step says what to do", async () => {
+  const panel = await openWith(emptyState({ session: null, firstRun: flow({ outcome: FAILED }) }));
   assert.match((await panel.page.locator(".step.fail").textContent()) ?? "", /Make a new one at/);
   await panel.page.locator(".first-run-form select").selectOption("own");
   await panel.page.getByRole("button", { name: "Test and connect" }).click();
@@ -108,9 +108,9 @@ test("an address of one's own is asked for, and steps that failed say what to do
   assert.equal((await posted(panel, "firstRun")).length, 1);
 });
 
-test("the list of sessions is searched, walked by arrows, and closed by Escape", async () => {
+test("the session list is searched, used and closed by keyboard", async () => {
   const list = { query: "", rows: SESSIONS, more: false, loading: false };
-  const panel = await showing(emptyState({ list }));
+  const panel = await openWith(emptyState({ list }));
   await panel.page.keyboard.type("inv");
   await panel.page.waitForFunction(() =>
     Reflect.get(window, "__posted").some((one: { type: string }) => one.type === "sessions"),
@@ -139,8 +139,8 @@ test("the list of sessions is searched, walked by arrows, and closed by Escape",
   assert.equal((await posted(panel, "closeSessions")).length, 1);
 });
 
-test("older sessions are asked for when the end comes into view, once", async () => {
-  const panel = await showing(
+test("the session list requests older sessions once when its end comes into view", async () => {
+  const panel = await openWith(
     emptyState({ list: { query: "", rows: SESSIONS, more: true, loading: false } }),
   );
   await panel.page.waitForFunction(() =>
@@ -150,14 +150,14 @@ test("older sessions are asked for when the end comes into view, once", async ()
 });
 
 test("a damaged session says what is wrong with it", async () => {
-  const panel = await showing(
+  const panel = await openWith(
     emptyState({ list: { query: "", rows: SESSIONS, more: false, loading: false } }),
   );
   assert.match((await panel.page.locator(".session-notice").textContent()) ?? "", /cannot be read/);
 });
 
-test("the title is renamed in place by F2, and Escape leaves it", async () => {
-  const panel = await showing(emptyState({ turns: [turn(1)] }));
+test("F2 or a click edits the session title in place, Enter renames it and Escape cancels", async () => {
+  const panel = await openWith(emptyState({ turns: [turn(1)] }));
   await panel.page.locator(".header-title").focus();
   await panel.page.keyboard.press("F2");
   await panel.page.keyboard.type("x");
@@ -171,8 +171,8 @@ test("the title is renamed in place by F2, and Escape leaves it", async () => {
   ]);
 });
 
-test("pending changes open to their files, each with its own verdict", async () => {
-  const panel = await showing(emptyState({ turns: [turn(1)], pending: PENDING }));
+test("pending changes expand to files, each of which can be rejected, and lead to the review", async () => {
+  const panel = await openWith(emptyState({ turns: [turn(1)], pending: PENDING }));
   await panel.page.locator(".pending-toggle").click();
   await panel.page
     .getByRole("button", { name: "Reject the changes of shop/billing/invoice.py" })
@@ -184,8 +184,8 @@ test("pending changes open to their files, each with its own verdict", async () 
   assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "review" }]);
 });
 
-test("the last verdict can be undone, beside what is pending and for a while after it", async () => {
-  const panel = await showing(emptyState({ turns: [turn(1)], pending: PENDING }));
+test("the last verdict can be undone while changes are pending, and after no change is left", async () => {
+  const panel = await openWith(emptyState({ turns: [turn(1)], pending: PENDING }));
   const undo = panel.page.getByRole("button", { name: "Undo the last verdict" });
   assert.match((await undo.getAttribute("title")) ?? "", /accepted 1 change in shop\/cart\.py/);
   await undo.click();
@@ -200,11 +200,11 @@ test("the last verdict can be undone, beside what is pending and for a while aft
   assert.deepEqual(await posted(panel, "command"), [command, command]);
 });
 
-test("without a model the empty panel begins with connecting one", async () => {
-  const { status: there } = emptyState({});
-  if (there === null) assert.fail("a server is there");
-  const status = { ...there, model: "", lacking: "no model is set; run `indwell login`" };
-  const panel = await showing(emptyState({ session: null, status }));
+test("an empty panel without a model offers ways to connect one", async () => {
+  const { status: baseStatus } = emptyState({});
+  if (baseStatus === null) assert.fail("the state has a status");
+  const status = { ...baseStatus, model: "", lacking: "no model is set; run `indwell login`" };
+  const panel = await openWith(emptyState({ session: null, status }));
   assert.equal(await panel.page.locator(".start-lacking").textContent(), "No model is set yet.");
   await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
   await panel.page.getByRole("button", { name: "Use Copilot’s models", exact: true }).click();
@@ -222,16 +222,16 @@ test("without a model the empty panel begins with connecting one", async () => {
   ]);
 });
 
-test("a demo says that its answers are scripted, and leads to a model", async () => {
-  const { status: there } = emptyState({});
-  if (there === null) assert.fail("a server is there");
-  const panel = await showing(
-    emptyState({ session: null, status: { ...there, demo: "scripted" } }),
+test("a demo says that its answers are scripted, and offers to connect a model", async () => {
+  const { status: baseStatus } = emptyState({});
+  if (baseStatus === null) assert.fail("the state has a status");
+  const panel = await openWith(
+    emptyState({ session: null, status: { ...baseStatus, demo: "scripted" } }),
   );
   await panel.page.getByText("Demo: a script answers, no language model.").waitFor();
   await panel.page.getByRole("button", { name: "Fix this", exact: true }).click();
   await panel.page.getByRole("button", { name: "Connect a model", exact: true }).click();
-  await panel.show(emptyState({ turns: [turn(1)], status: { ...there, demo: "connected" } }));
+  await panel.show(emptyState({ turns: [turn(1)], status: { ...baseStatus, demo: "connected" } }));
   await panel.page.getByRole("button", { name: "Open a folder", exact: true }).click();
   assert.deepEqual(await posted(panel, "command"), [
     { type: "command", command: "demo" },
@@ -240,11 +240,13 @@ test("a demo says that its answers are scripted, and leads to a model", async ()
   ]);
 });
 
-test("files of the folder that have no effect are one line, which leads to the decision", async () => {
-  const { status: there } = emptyState({});
-  if (there === null) assert.fail("a server is there");
+test("a line names the files that are left out and leads to the trust decision", async () => {
+  const { status: baseStatus } = emptyState({});
+  if (baseStatus === null) assert.fail("the state has a status");
   const undecided = "1 file of settings and 2 files of instructions";
-  const panel = await showing(emptyState({ turns: [turn(1)], status: { ...there, undecided } }));
+  const panel = await openWith(
+    emptyState({ turns: [turn(1)], status: { ...baseStatus, undecided } }),
+  );
   await panel.page.getByText(`Files left out: ${undecided}.`).waitFor();
   await panel.page.getByRole("button", { name: "Decide…", exact: true }).click();
   assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "trust" }]);
@@ -252,11 +254,13 @@ test("files of the folder that have no effect are one line, which leads to the d
   await panel.page.getByText(/^Files left out/).waitFor({ state: "detached" });
 });
 
-test("an MCP server whose question was closed is one line, which leads to the decision", async () => {
-  const { status: there } = emptyState({});
-  if (there === null) assert.fail("a server is there");
+test("a line names an MCP server that is not approved and leads to the decision", async () => {
+  const { status: baseStatus } = emptyState({});
+  if (baseStatus === null) assert.fail("the state has a status");
   const turns = [turn(1)];
-  const panel = await showing(emptyState({ turns, status: { ...there, unapproved: ["paper"] } }));
+  const panel = await openWith(
+    emptyState({ turns, status: { ...baseStatus, unapproved: ["paper"] } }),
+  );
   await panel.page.getByText("The MCP server paper is not used.", { exact: true }).waitFor();
   await panel.page.getByRole("button", { name: "Decide…", exact: true }).click();
   assert.deepEqual(await posted(panel, "command"), [{ type: "command", command: "mcp" }]);
@@ -264,8 +268,8 @@ test("an MCP server whose question was closed is one line, which leads to the de
   await panel.page.getByText(/^The MCP server/).waitFor({ state: "detached" });
 });
 
-test("a suggestion is sent as it stands, and a question shows over the list of sessions too", async () => {
-  const panel = await showing(
+test("a suggestion is sent unchanged, and a question is visible above the session list", async () => {
+  const panel = await openWith(
     emptyState({ session: null, suggestions: [{ title: "Explain it", prompt: "Explain a.py." }] }),
   );
   await panel.page.locator(".suggestion").click();
@@ -283,8 +287,8 @@ test("a suggestion is sent as it stands, and a question shows over the list of s
   assert.equal(await panel.page.locator(".question").isVisible(), true);
 });
 
-test("the words of the session list begin where those of the conversation do", async () => {
-  const panel = await showing(emptyState({ turns: [turn(1, { words: "Fix it" })] }));
+test("the text of the session list is aligned with the title in the header", async () => {
+  const panel = await openWith(emptyState({ turns: [turn(1, { words: "Fix it" })] }));
   const left = async (selector: string): Promise<number> => {
     const words = panel.page.locator(selector).first();
     return words.evaluate((element) => {
@@ -300,9 +304,9 @@ test("the words of the session list begin where those of the conversation do", a
     assert.equal(await left(selector), begin, selector);
 });
 
-test("a question of another session is a line with its name, which leads there, and no card", async () => {
+test("a question of another session is a line that names and opens the session, not a card", async () => {
   const question = permission({ session: "s2", title: "Run a command?" }, "behind");
-  const panel = await showing(emptyState({ marks: MARKS, questions: [question] }));
+  const panel = await openWith(emptyState({ marks: MARKS, questions: [question] }));
   assert.equal(await panel.page.locator("[role=alertdialog]").count(), 0);
   const row = panel.page.locator(".others-row.asking");
   assert.match((await row.textContent()) ?? "", /Write tests for the importer.*Run a command/);
@@ -314,9 +318,9 @@ test("a question of another session is a line with its name, which leads there, 
   await panel.page.locator("[role=alertdialog]").waitFor();
 });
 
-test("the list of sessions says which ones run, ask, are done or failed", async () => {
+test("the session list marks the sessions that ask, run, failed or are done", async () => {
   const list = { query: "", rows: SESSIONS, more: false, loading: false };
-  const panel = await showing(emptyState({ marks: MARKS, list }));
+  const panel = await openWith(emptyState({ marks: MARKS, list }));
   const badges = await panel.page.locator(".work-badge").allTextContents();
   assert.deepEqual(
     badges.map((one) => one.trim()),

@@ -1,4 +1,4 @@
-/** States of the composer worth looking at. */
+/** States of the composer for tests and pictures. */
 import type { ContextResult } from "../../src/protocol.ts";
 import type { Attachment, PanelState } from "../../src/shared/state/state.ts";
 import { emptyState, turn } from "./scenes.ts";
@@ -130,7 +130,7 @@ export function composerState(more: Partial<PanelState> = {}): PanelState {
   });
 }
 
-/** The same while a turn runs, with prompts that wait. */
+/** The same session while a turn runs, with prompts in the queue. */
 export function busyState(more: Partial<PanelState> = {}): PanelState {
   const state = composerState();
   return composerState({
@@ -161,7 +161,7 @@ export function busyState(more: Partial<PanelState> = {}): PanelState {
   });
 }
 
-/** By name. A function, as this file and `scenes.ts` need each other. */
+/** States by name. A function, because this file and `scenes.ts` import each other. */
 export function composerScenes(): Readonly<Record<string, () => PanelState>> {
   return {
     composer: () => composerState(),

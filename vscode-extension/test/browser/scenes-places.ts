@@ -1,4 +1,4 @@
-/** Lists, bars and the first run: states worth looking at. */
+/** States with session lists, bars and the first run, for tests and pictures. */
 import type { ChangeRow, McpRow, ProvidersResult, SessionRow } from "../../src/protocol.ts";
 import type { McpPage } from "../../src/shared/mcp-page.ts";
 import type { FirstRunState, PanelState } from "../../src/shared/state/state.ts";
@@ -44,7 +44,7 @@ export const SESSIONS: readonly SessionRow[] = [
   session("s5", "Move to the new API", 900),
 ];
 
-/** The sessions with work beside the shown one. */
+/** Background sessions and the state of their work. */
 export const MARKS: PanelState["marks"] = [
   { session: "s2", title: "Write tests for the importer", work: "asking" },
   {
@@ -151,7 +151,6 @@ export const CHOICE = {
   models: ["gpt-6", "gpt-6-mini", "o5"],
 } as const;
 
-/** By name; `base` makes a state of a running server. */
 const SERVER: McpRow = {
   name: "files",
   standing: "usable",
@@ -219,6 +218,7 @@ export const MCP: McpPage = {
 
 const REFUSED = "No MCP server 'docs' is here; `indwell mcp list` lists them.";
 
+/** States by name; `base` makes a state of a running server. */
 export function placeScenes(base: State): Readonly<Record<string, () => PanelState>> {
   const none = { session: null, status: null };
   const status = base().status;

@@ -1,8 +1,8 @@
-/** Sub-agents, plans, background commands and the model's questions, worth looking at. */
+/** States with sub-agents, plans, background commands and the model's questions, for tests and pictures. */
 import type { BackgroundCommand, PlanResult } from "../../src/protocol.ts";
 import type { PanelState, Part, Question, ToolPart, Turn } from "../../src/shared/state/state.ts";
 
-/** What scenes are made of, as `scenes.ts` has it. */
+/** The functions of `scenes.ts` that make parts of a state. */
 export interface Makers {
   readonly base: (more?: Partial<PanelState>) => PanelState;
   readonly turn: (number: number, more?: Partial<Turn>) => Turn;
@@ -55,7 +55,7 @@ export const COMMANDS: readonly BackgroundCommand[] = [
   },
 ];
 
-/** A question of the model's own. */
+/** A question that the model asks. */
 export function modelAsks(more: Partial<Extract<Question, { kind: "ask" }>> = {}): Question {
   return {
     kind: "ask",
@@ -71,7 +71,7 @@ export function modelAsks(more: Partial<Extract<Question, { kind: "ask" }>> = {}
   };
 }
 
-/** By name. */
+/** States by name. */
 export function workScenes(make: Makers): Readonly<Record<string, () => PanelState>> {
   const { base, turn, text, tool } = make;
   const explore = tool("a1", "agent", "explore: Where are tax rates looked up?", {

@@ -1,4 +1,4 @@
-/** States of the panel worth looking at. Others add theirs at the end. */
+/** States of the panel for tests and pictures, together with those of `scenes-*.ts`. */
 
 import type { PanelState, Part, TextPart, ToolPart, Turn } from "../../src/shared/state/state.ts";
 import { composerScenes } from "./scenes-composer.ts";
@@ -6,7 +6,7 @@ import { placeScenes } from "./scenes-places.ts";
 import { questionScenes } from "./scenes-questions.ts";
 import { workScenes } from "./scenes-work.ts";
 
-/** A state of a running server with nothing in it. */
+/** A state of a running server with an empty session. */
 export function emptyState(more: Partial<PanelState> = {}): PanelState {
   return {
     revision: 1,
@@ -177,7 +177,7 @@ def total(lines: Sequence[Line]) -> Decimal:
 > Rounding of the tax is another matter: it is *per invoice* by law.
 `;
 
-function worked(): readonly Part[] {
+function finishedParts(): readonly Part[] {
   return [
     {
       kind: "thinking",
@@ -221,7 +221,7 @@ const CHANGE = {
   note: "",
 };
 
-/** Name → the state. */
+/** States by name. */
 export const SCENES: Readonly<Record<string, () => PanelState>> = {
   ...questionScenes(emptyState),
   ...placeScenes(emptyState),
@@ -233,7 +233,7 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
       turns: [
         turn(1, {
           chips: [{ label: "invoice.py:41–58" }, { label: "2 problems" }],
-          parts: worked(),
+          parts: finishedParts(),
           changes: [{ path: "invoice.py", added: 4, removed: 3 }],
           verified: "Verified by pytest -q tests/test_invoice.py.",
         }),
@@ -454,7 +454,7 @@ export const SCENES: Readonly<Record<string, () => PanelState>> = {
       turns: Array.from({ length: 24 }, (_, n) =>
         turn(n + 1, {
           words: `Question ${n + 1}: what happens with a very long line of words that does not fit in one line of the panel?`,
-          parts: worked(),
+          parts: finishedParts(),
           changes: [{ path: "invoice.py", added: n, removed: 3 }],
         }),
       ),

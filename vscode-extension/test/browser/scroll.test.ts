@@ -1,4 +1,4 @@
-/** What the user reads stays where it is; what is drawn for good is never drawn again. */
+/** The conversation keeps its scroll position, and finished blocks are not drawn again. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -14,7 +14,7 @@ before(async () => {
 after(() => pages.close());
 
 let seq = 0;
-function started(number: number): Action {
+function turnStarted(number: number): Action {
   seq += 1;
   const event = {
     type: "turnStarted",
@@ -28,7 +28,7 @@ function started(number: number): Action {
   } as const;
   return { type: "event", session: "s1", seq, at: 0, event };
 }
-function said(number: number, words: string): Action {
+function textDelta(number: number, words: string): Action {
   seq += 1;
   return {
     type: "event",
@@ -43,7 +43,7 @@ async function streaming(messages: number): Promise<Panel> {
   seq = 0;
   const panel = await pages.open({ width: 400, height: 700 });
   await panel.show(longSession(messages));
-  await panel.play([started(messages / 2 + 1)]);
+  await panel.play([turnStarted(messages / 2 + 1)]);
   return panel;
 }
 
@@ -52,58 +52,58 @@ const PARAGRAPHS = Array.from(
   (_, index) => `Paragraph ${index} of the answer, **long** enough to wrap in a narrow panel.\n\n`,
 );
 
-function fromEnd(page: Page): Promise<number> {
+function distanceFromEnd(page: Page): Promise<number> {
   return page
     .locator("[data-part=scroller]")
     .evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight);
 }
 
-/** frames.test.ts has 10,000 in any form. */
+/** frames.test.ts uses 10,000 messages in both forms. */
 const [MANY, MIDDLE] =
   process.env["INDWELL_TEST_LONG"] === undefined
     ? ([2_000, /^Question [45]\d\d:/] as const)
     : ([10_000, /^Question 2\d\d\d:/] as const);
 
-test(`of ${MANY} messages only those in sight are in the page`, async () => {
+test(`of ${MANY} messages only the visible ones are in the page`, async () => {
   const panel = await streaming(MANY);
   assert.ok((await panel.page.locator("[data-row]").count()) < 150);
   await panel.page.locator("[data-part=scroller]").evaluate((list) => {
     list.scrollTop = list.scrollHeight / 2;
   });
-  await panel.tell({ type: "found", id: 0, rows: [] });
+  await panel.receive({ type: "found", id: 0, rows: [] });
   assert.ok((await panel.page.locator("[data-row]").count()) < 150);
   assert.ok((await panel.page.getByText(MIDDLE).count()) > 0);
 });
 
-test("the end is followed while the user is there", async () => {
+test("the view follows new output while it is at the end", async () => {
   const panel = await streaming(40);
-  for (const words of PARAGRAPHS) await panel.play([said(21, words)]);
-  assert.ok((await fromEnd(panel.page)) < 2);
+  for (const words of PARAGRAPHS) await panel.play([textDelta(21, words)]);
+  assert.ok((await distanceFromEnd(panel.page)) < 2);
   assert.equal(await panel.page.locator(".to-end").count(), 0);
 });
 
-test("who has scrolled up is not moved, and is told of new output", async () => {
+test("new output does not move a view that is scrolled up, and a button leads to the output", async () => {
   const panel = await streaming(40);
-  await panel.play(PARAGRAPHS.map((words) => said(21, words)));
+  await panel.play(PARAGRAPHS.map((words) => textDelta(21, words)));
   await panel.page.mouse.move(200, 300);
   await panel.page.mouse.wheel(0, -900);
-  await panel.tell({ type: "found", id: 0, rows: [] });
+  await panel.receive({ type: "found", id: 0, rows: [] });
   const before = await visibleRows(panel.page);
-  for (const words of PARAGRAPHS) await panel.play([said(21, words)]);
+  for (const words of PARAGRAPHS) await panel.play([textDelta(21, words)]);
   const after = await visibleRows(panel.page);
   assert.deepEqual(
     after.map(([words]) => words),
     before.map(([words]) => words),
   );
-  // Heights are fractions of a pixel, and the place of a list is not.
+  // Heights have fractions of a pixel, and the scroll position has none.
   for (const [index, [words, top]] of before.entries())
     assert.ok(Math.abs((after[index]?.[1] ?? 0) - top) <= 1, words);
   await panel.page.getByRole("button", { name: "Go to the new output" }).click();
-  await panel.play([said(21, "and the end.")]);
-  assert.ok((await fromEnd(panel.page)) < 2);
+  await panel.play([textDelta(21, "and the end.")]);
+  assert.ok((await distanceFromEnd(panel.page)) < 2);
 });
 
-test("turns that a rewind leaves behind are no new output", async () => {
+test("turns that a rewind leaves behind do not count as new output", async () => {
   const panel = await pages.open({ width: 400, height: 700 });
   const state = longSession(40);
   await panel.show(state);
@@ -118,7 +118,7 @@ test("turns that a rewind leaves behind are no new output", async () => {
 });
 
 for (const theme of THEMES)
-  test(`nothing shines through the button that leads to the end (${theme})`, async () => {
+  test(`the button that leads to the end has an opaque background (${theme})`, async () => {
     const panel = await pages.open({ theme, height: 400 });
     await panel.show(longSession(40));
     await panel.page.locator("[data-part=scroller]").evaluate((list) => {
@@ -129,7 +129,7 @@ for (const theme of THEMES)
     assert.match(colour, /^rgb\(/, colour);
   });
 
-/** Words of what is in sight, with their place in pixels. */
+/** The text of the visible blocks and their vertical positions in pixels. */
 function visibleRows(page: Page): Promise<readonly (readonly [string, number])[]> {
   return page.evaluate(() =>
     [...document.querySelectorAll("[data-part=scroller] .md-block, [data-part=scroller] .prompt")]
@@ -142,19 +142,19 @@ function visibleRows(page: Page): Promise<readonly (readonly [string, number])[]
   );
 }
 
-test("older turns come in above without moving what is read", async () => {
+test("older turns load above without moving the visible text", async () => {
   const panel = await pages.open({ width: 400, height: 700 });
   const all = longSession(120).turns;
   await panel.show(emptyState({ turns: all.slice(30), older: "some" }));
   await panel.page.locator("[data-part=scroller]").evaluate((list) => {
     list.scrollTop = 0;
   });
-  await panel.tell({ type: "found", id: 0, rows: [] });
+  await panel.receive({ type: "found", id: 0, rows: [] });
   assert.ok((await panel.posted()).some((one) => one.type === "older"));
   await panel.page.locator("[data-part=scroller]").evaluate((list) => {
     list.scrollTop = 40;
   });
-  await panel.tell({ type: "found", id: 0, rows: [] });
+  await panel.receive({ type: "found", id: 0, rows: [] });
   const before = await visibleRows(panel.page);
   assert.ok(before.length > 3);
   await panel.show(emptyState({ revision: 2, turns: all, older: "none" }));
@@ -163,15 +163,15 @@ test("older turns come in above without moving what is read", async () => {
     after.map(([words]) => words),
     before.map(([words]) => words),
   );
-  // Heights are fractions of a pixel, and the place of a list is not.
+  // Heights have fractions of a pixel, and the scroll position has none.
   for (const [index, [words, top]] of before.entries())
     assert.ok(Math.abs((after[index]?.[1] ?? 0) - top) <= 1, words);
 });
 
-test("finished blocks are the same nodes for ever, and a selection in them stays", async () => {
+test("finished blocks keep their nodes and a selection while the answer streams", async () => {
   const panel = await streaming(4);
   await panel.play([
-    said(3, "First paragraph.\n\n```python\nx = 1\n```\n\nThird paragraph, unfin"),
+    textDelta(3, "First paragraph.\n\n```python\nx = 1\n```\n\nThird paragraph, unfin"),
   ]);
   await panel.page.evaluate(() => {
     const blocks = [...document.querySelectorAll(".turn:last-of-type .markdown > *")];
@@ -182,7 +182,7 @@ test("finished blocks are the same nodes for ever, and a selection in them stays
     document.getSelection()?.addRange(first);
   });
   for (const words of ["ished.", "\n\nFourth.\n\n", ...PARAGRAPHS])
-    await panel.play([said(3, words)]);
+    await panel.play([textDelta(3, words)]);
   const same = await panel.page.evaluate(() => {
     const blocks: unknown = Reflect.get(window, "__blocks");
     const now = [...document.querySelectorAll(".turn:last-of-type .markdown > *")];
@@ -199,29 +199,29 @@ test("finished blocks are the same nodes for ever, and a selection in them stays
   );
 });
 
-test("a selection in the words that still come stays", async () => {
+test("a selection in a paragraph that still streams is kept", async () => {
   const panel = await streaming(4);
-  await panel.play([said(3, "These words are being")]);
+  await panel.play([textDelta(3, "These words are being")]);
   await panel.page.evaluate(() => {
     const words = document.querySelector(".turn:last-of-type .md-block p")?.firstChild;
     if (words instanceof Text) document.getSelection()?.setBaseAndExtent(words, 0, words, 11);
   });
   for (const words of [" written", " now, ", "**with** more", " to come.\n\nNext"])
-    await panel.play([said(3, words)]);
+    await panel.play([textDelta(3, words)]);
   assert.equal(await panel.page.evaluate(() => document.getSelection()?.toString()), "These words");
 });
 
-test("what the user sends is brought into sight", async () => {
+test("a new turn scrolls the view to the end", async () => {
   const panel = await streaming(40);
-  await panel.play(PARAGRAPHS.map((words) => said(21, words)));
+  await panel.play(PARAGRAPHS.map((words) => textDelta(21, words)));
   await panel.page.locator("[data-part=scroller]").evaluate((list) => {
     list.scrollTop = 200;
   });
-  await panel.play([started(22), said(22, "Yes.")]);
-  assert.ok((await fromEnd(panel.page)) < 2);
+  await panel.play([turnStarted(22), textDelta(22, "Yes.")]);
+  assert.ok((await distanceFromEnd(panel.page)) < 2);
 });
 
-test("a resumed session is shown whole, not folded", async () => {
+test("a resumed session shows each answer in full", async () => {
   const panel = await pages.open({ width: 400, height: 700 });
   const turns = Array.from({ length: 6 }, (_, index) =>
     turn(index + 1, {
@@ -233,20 +233,20 @@ test("a resumed session is shown whole, not folded", async () => {
   assert.equal(await panel.page.getByText("More of it.").count(), 6);
 });
 
-test("Alt+Up and Alt+Down go from prompt to prompt, End to the end", async () => {
+test("Alt+Up and Alt+Down leave the end of the conversation, and End returns to it", async () => {
   const panel = await streaming(40);
   await panel.page.locator("[data-part=scroller]").focus();
   for (const key of ["Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowDown"]) {
     await panel.page.keyboard.press(key);
-    await panel.tell({ type: "found", id: 0, rows: [] });
+    await panel.receive({ type: "found", id: 0, rows: [] });
   }
-  assert.ok((await fromEnd(panel.page)) > 100);
+  assert.ok((await distanceFromEnd(panel.page)) > 100);
   await panel.page.keyboard.press("End");
-  await panel.tell({ type: "found", id: 0, rows: [] });
-  assert.ok((await fromEnd(panel.page)) < 2);
+  await panel.receive({ type: "found", id: 0, rows: [] });
+  assert.ok((await distanceFromEnd(panel.page)) < 2);
 });
 
-test("Ctrl+F finds words in turns that are not drawn, goes to them and marks them", async () => {
+test("Ctrl+F finds text in turns that are not drawn, scrolls to it and highlights it", async () => {
   const panel = await pages.open({ width: 400, height: 500 });
   const turns = Array.from({ length: 60 }, (_, index) =>
     turn(index + 1, {

@@ -1,21 +1,21 @@
 /**
- * The shape of every state from 280 px to a wide screen: nothing is cut off, nothing scrolls twice, lines stay readable.
- * Boxes are compared, not pixels, so that no other font or smoothing of letters can fail a test.
+ * The layout of each state from 280 to 1,400 px: nothing is cut off, the page does not scroll, and lines stay readable.
+ * The tests compare boxes, not pixels, so that another font or another anti-aliasing does not fail them.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Pages, startPages } from "./page.ts";
 import { SCENES } from "./scenes.ts";
 
-/** German has the longest words; what fits in German at 280 px fits everywhere. */
+/** German has the longest words: a state that fits in German at 280 px fits in each language. */
 const SHAPES = [
   [280, "en"],
   [280, "de"],
   [400, "en"],
   [1400, "en"],
 ] as const;
-/** Text is no wider than this. */
-const READING = 900;
+/** The largest width of a text, in CSS pixels. */
+const MAX_TEXT_WIDTH = 900;
 
 let pages: Pages;
 before(async () => {
@@ -24,20 +24,20 @@ before(async () => {
 after(() => pages.close());
 
 for (const [width, language] of SHAPES) {
-  test(`at ${width} px every state fits in ${language}, and the page itself does not scroll`, async () => {
+  test(`at ${width} px each state fits in language ${language}, and the page does not scroll`, async () => {
     const panel = await pages.open({ theme: "contrast", width, height: 700, language });
     const wrong: string[] = [];
     for (const [name, scene] of Object.entries(SCENES)) {
       await panel.show(scene());
-      const found = await panel.page.evaluate(faults, READING);
-      wrong.push(...found.map((fault) => `${name}: ${fault}`));
+      const found = await panel.page.evaluate(layoutProblems, MAX_TEXT_WIDTH);
+      wrong.push(...found.map((problem) => `${name}: ${problem}`));
     }
     assert.deepEqual(wrong, []);
-    assert.deepEqual(panel.complaints, []);
+    assert.deepEqual(panel.consoleErrors, []);
   });
 }
 
-test("words in Hebrew or Arabic run from right to left, and code does not", async () => {
+test("Hebrew and Arabic text runs from right to left, and code does not", async () => {
   const panel = await pages.open();
   const state = SCENES["answered"]?.();
   assert.ok(state);
@@ -59,8 +59,8 @@ test("words in Hebrew or Arabic run from right to left, and code does not", asyn
 
 const RTL = "تم إصلاح التقريب.\n\n- السطر الأول\n\n```python\nx = 1\n```\n";
 
-/** Runs in the page: what is wrong with the boxes that are drawn. */
-function faults(most: number): readonly string[] {
+/** Runs in the page. Describes each box that is cut off, scrolls sideways, is too wide or is not centred. */
+function layoutProblems(maxWidth: number): readonly string[] {
   const found: string[] = [];
   const root = document.documentElement;
   const name = (element: Element) =>
@@ -69,7 +69,7 @@ function faults(most: number): readonly string[] {
     found.push(`the page scrolls: ${root.scrollWidth} x ${root.scrollHeight}`);
   for (const part of document.querySelectorAll(".panel, .panel-main, .panel-foot, .question"))
     if (part.scrollWidth > part.clientWidth + 1) found.push(`it scrolls sideways: ${name(part)}`);
-  // A list of lines that scrolls to the side may hold buttons beyond its edge.
+  // An element that scrolls sideways may contain buttons beyond its edge.
   const mayScroll = (element: Element) =>
     element.closest(".diff-lines, .code, .md-table, .sr-only, .turn-tools, .queue-actions") !==
     null;
@@ -91,7 +91,7 @@ function faults(most: number): readonly string[] {
   )) {
     const box = text.getBoundingClientRect();
     if (box.width === 0) continue;
-    if (box.width > most + 1) found.push(`its lines are too long: ${box.width} ${name(text)}`);
+    if (box.width > maxWidth + 1) found.push(`its lines are too long: ${box.width} ${name(text)}`);
     const middle = box.left + box.width / 2;
     const isPart = text.closest(".card, .turn, .tool-body, li, blockquote") !== null;
     if (!isPart && Math.abs(middle - root.clientWidth / 2) > 8)

@@ -4,35 +4,35 @@ import type { PanelState, Turn } from "../../src/shared/state/state.ts";
 import type { Panel } from "./page.ts";
 import { emptyState, text, tool, turn } from "./scenes.ts";
 
-/** How it streams. */
+/** The parameters of a stream. */
 export interface Stream {
-  /** Messages in the session before: half of them prompts, half answers. */
+  /** Messages in the session before the stream: half are prompts, half are answers. */
   readonly messages: number;
   readonly chunksPerSecond: number;
   readonly seconds: number;
-  /** Characters of a chunk. */
+  /** Characters in a chunk. */
   readonly size: number;
 }
 
-/** What was seen. */
+/** The measurements of a stream. */
 export interface Frames {
   readonly count: number;
   readonly p50: number;
   readonly p95: number;
   readonly worst: number;
-  /** Tasks above 50 ms. */
+  /** The number of tasks that took more than 50 ms. */
   readonly long: number;
   readonly perSecond: number;
-  /** Frames in which something of the conversation became another, per second. */
+  /** Frames per second in which the conversation changed. */
   readonly drawings: number;
-  /** Processor time of the page's main thread, which other programs do not lengthen. */
+  /** Processor time of the page's main thread, in milliseconds; other programs do not lengthen it. */
   readonly processor: number;
   readonly heapBefore: number;
   readonly heapAfter: number;
   readonly nodes: number;
 }
 
-/** The turn that a long session repeats, each time with its own number. */
+/** The turn that a long session repeats; each copy has its own number. */
 const REPEATED = turn(0, {
   words: "Question #: where is the rounding of totals done, and why is it off by a cent?",
   parts: [
@@ -44,12 +44,12 @@ const REPEATED = turn(0, {
   ],
 });
 
-/** A session of that many messages: half of them prompts, half answers. */
+/** Returns a session of `messages` messages: half are prompts, half are answers. */
 export function longSession(messages: number): PanelState {
   return repeated({ base: emptyState(), model: REPEATED, count: messages / 2 });
 }
 
-/** Show one; it is made in the page, as sending it there would take longer than the test. */
+/** Shows a long session. It is created in the page, because sending it there would take longer than the test. */
 async function showLong(panel: Panel, messages: number): Promise<void> {
   const source = `(${repeated.toString()})(${JSON.stringify({ base: emptyState(), model: REPEATED, count: messages / 2 })})`;
   await panel.page.evaluate(
@@ -57,7 +57,7 @@ async function showLong(panel: Panel, messages: number): Promise<void> {
   );
 }
 
-/** Runs in the page too. */
+/** Also runs in the page. */
 function repeated(how: {
   readonly base: PanelState;
   readonly model: Turn;
@@ -76,7 +76,7 @@ const PROSE =
   "```python\ndef total(lines):\n    exact = sum(line.price * line.count for line in lines)\n    return round(exact, 2)\n```\n\n" +
   "| case | before | after |\n| --- | ---: | ---: |\n| thirds | 0.99 | 1.00 |\n\n";
 
-/** Stream into the panel as the host does: a batch every 33 ms. */
+/** Streams into the panel as the host does: one batch every 33 ms. */
 export async function measureStream(panel: Panel, stream: Stream): Promise<Frames> {
   const number = stream.messages / 2 + 1;
   await panel.show(emptyState());
@@ -147,7 +147,7 @@ function streamInPage(
   new PerformanceObserver((list) => {
     long += list.getEntries().length;
   }).observe({ type: "longtask" });
-  // Runs first in its frame; the message to itself comes when the frame was laid out and painted.
+  // This callback runs first in its frame; its message arrives after the frame's layout and painting.
   const frame = (): void => {
     began = performance.now();
     channel.port2.postMessage(0);
@@ -159,7 +159,7 @@ function streamInPage(
     dirty = true;
   });
   watch.observe(scroller ?? document.body, { subtree: true, childList: true, characterData: true });
-  // Colours come apart from drawing, when nothing else is to be done.
+  // Syntax colours are applied in idle time, and do not count as a drawing.
   const idle = window.requestIdleCallback.bind(window);
   window.requestIdleCallback = (work) =>
     idle((deadline) => {
@@ -191,7 +191,7 @@ function streamInPage(
       }
       revision += actions.length;
       const before = performance.now();
-      // Dispatched at once, so that the time it takes can be told.
+      // Dispatched synchronously, so that its duration can be measured.
       if (actions.length > 0)
         window.dispatchEvent(
           new MessageEvent("message", { data: { type: "actions", actions, revision } }),
