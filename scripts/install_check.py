@@ -1,10 +1,11 @@
-"""Install a wheel from an index on this machine with pip, pipx and uv, and run what was installed.
+"""Live through the life of an installation with pip, pipx and uv, each in an empty home.
 
     python scripts/install_check.py WHEEL
 
 pip downloads the pinned dependencies from its configured index. The script serves them with the
-wheel on a port of this machine, in the form of PEP 503. Each program that is on PATH then installs
-`indwell` from there alone, into empty folders.
+wheel on a port of this machine, in the form of PEP 503. Each installer that is on PATH installs an
+earlier version of `indwell` from there alone and upgrades it. Then `newcomer.py` uses Indwell and
+removes it. The script prints the seconds of each step, and fails if something is left in the home.
 """
 
 from __future__ import annotations
@@ -18,15 +19,35 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from newcomer import OLDER, STORED, Newcomer, older_wheel
 from wheels import REQUIREMENTS
 
-PROGRAMS = ("pip", "pipx", "uv")
+BASE_PYTHON = str(Path(sys.base_prefix) / "bin" / "python3")
+INSTALL = {
+    "pip": [f"{BASE_PYTHON} -m venv ~/.venvs/indwell", "~/.venvs/indwell/bin/pip install indwell"],
+    "pipx": ["pipx install indwell"],
+    "uv": ["uv tool install indwell"],
+}
+UPGRADE = {
+    "pip": "~/.venvs/indwell/bin/pip install --upgrade indwell",
+    "pipx": "pipx upgrade indwell",
+    "uv": "uv tool upgrade indwell",
+}
+REMOVE = {
+    "pip": "rm -r ~/.venvs",
+    "pipx": "pipx uninstall indwell",
+    "uv": "uv tool uninstall indwell",
+}
+LAST = max(
+    (one.name for one in STORED.iterdir() if (one / "state").is_dir()),
+    key=lambda name: [int(word) for word in name.split(".")],
+)
+"""The last release whose files are kept."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -63,80 +84,72 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def install(program: str, index: str, home: Path) -> Path:
-    """Install `indwell` into empty folders; return the folder of its program."""
-    environment = {
-        "PATH": os.environ["PATH"],
+def environment_of(program: str, index: str, home: Path, tools: Path) -> dict[str, str]:
+    """Return the variables of a user who has nothing of this project but the installer."""
+    tools.mkdir()
+    if found := shutil.which(program):
+        (tools / program).symlink_to(Path(found).resolve())
+    where = home / (".venvs/indwell/bin" if program == "pip" else ".local/bin")
+    return {
+        "PATH": f"{where}:{tools}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": index,
-        "PIPX_HOME": str(home / "pipx"),
-        "PIPX_BIN_DIR": str(home / "bin"),
-        "PIPX_MAN_DIR": str(home / "man"),
-        "PIPX_DEFAULT_PYTHON": sys.executable,
-        "UV_TOOL_DIR": str(home / "uv"),
-        "UV_TOOL_BIN_DIR": str(home / "bin"),
-        "UV_CACHE_DIR": str(home / "cache"),
+        "PIPX_DEFAULT_PYTHON": BASE_PYTHON,
         "UV_DEFAULT_INDEX": index,
         "UV_NO_CONFIG": "1",
+        "UV_PYTHON": BASE_PYTHON,
         "UV_PYTHON_DOWNLOADS": "never",
     }
-    commands = {
-        "pip": [
-            [sys.executable, "-m", "venv", str(home / "venv")],
-            [str(home / "venv/bin/python"), "-m", "pip", "-q", "install", "indwell"],
-        ],
-        "pipx": [["pipx", "install", "--quiet", "indwell"]],
-        "uv": [["uv", "tool", "install", "-q", "--python", sys.executable, "indwell"]],
-    }
-    for command in commands[program]:
-        subprocess.run(command, env=environment, check=True)
-    return home / ("venv/bin" if program == "pip" else "bin")
 
 
-def runs(folder: Path, home: Path) -> str:
-    """Run the installed program as a new user; return its version.
-
-    Raises:
-        SystemExit: The program failed.
-    """
-    environment = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": str(home / "user")}
-    work = home / "user" / "work"
-    work.mkdir(parents=True)
-    said = ""
-    for words in (("--version",), ("run", "--scripted", "-q", "What can you do?"), ("demo",)):
-        command = [str(folder / "indwell"), *words]
-        command += ["--seed", "7", "--json"] if words == ("demo",) else []
-        done = subprocess.run(
-            command, env=environment, cwd=work, capture_output=True, text=True, check=False
-        )
-        if done.returncode or not done.stdout:
-            raise SystemExit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
-        said = said or done.stdout.strip()
-    return said
+def live(program: str, wheel: Path, index: Path, address: str, folder: Path) -> None:
+    """Install, use, upgrade and remove Indwell with one installer; print the steps."""
+    home = folder / "home"
+    user = Newcomer(home, environment_of(program, address, home, folder / "tools"))
+    shutil.rmtree(index / "indwell", ignore_errors=True)
+    make_index(index, [older_wheel(wheel, folder)])
+    for command in INSTALL[program]:
+        user.run("installed", *command.replace("~", str(home)).split())
+    if (version := user.run("version", "indwell", "--version").strip()) != f"indwell {OLDER}":
+        raise SystemExit(f"{program} installed {version}")
+    make_index(index, [wheel, older_wheel(wheel, folder)])
+    upgrade, uninstall = (
+        command.replace("~", str(home)).split() for command in (UPGRADE[program], REMOVE[program])
+    )
+    user.run("upgraded", *upgrade)
+    version = user.run("version", "indwell", "--version").strip()
+    if version.split()[-1] != wheel.name.split("-")[1]:
+        raise SystemExit(f"after the upgrade with {program} it is {version}")
+    if not [*home.rglob("man1/indwell.1")]:
+        raise SystemExit(f"{program} did not install the man page")
+    user.run("demo", "indwell", "demo", "--seed", "7", "--json")
+    user.edit_first()
+    user.use_state_of(LAST)
+    user.remove(*uninstall)
+    left, n_bytes = user.left()
+    if left:
+        raise SystemExit(f"left after {program}: " + ", ".join(left))
+    print(f"{program}: {version}, nothing is left but {n_bytes / 1e6:.0f} MB of {program} itself")
+    print("   " + ", ".join(f"{step} {seconds:.1f} s" for step, seconds in user.seconds.items()))
 
 
 def main() -> None:
-    """Install the wheel with each program, and print a line about each."""
+    """Live through the installation with each installer."""
     wheel = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         download = ["-m", "pip", "--disable-pip-version-check", "-q", "download"]
         download += ["--require-hashes", "--no-deps", "-d", str(folder / "files")]
         subprocess.run([sys.executable, *download, "-r", str(REQUIREMENTS)], check=True)
-        make_index(folder / "index", [wheel, *sorted((folder / "files").iterdir())])
-        with served(folder / "index") as index:
-            for program in PROGRAMS:
+        make_index(folder / "index", sorted((folder / "files").iterdir()))
+        with served(folder / "index") as address:
+            for program in INSTALL:
                 if program != "pip" and shutil.which(program) is None:
                     print(f"{program}: not on this machine, so not tried")
                     continue
-                begin = time.monotonic()
-                where = install(program, index, folder / program)
-                seconds = time.monotonic() - begin
-                version = runs(where, folder / program)
-                pages = [*(folder / program).rglob("man1/indwell.1")]
-                man = "with" if pages else "without"
-                print(f"{program}: {version}, installed in {seconds:.0f} s, {man} its man page")
+                (folder / program).mkdir()
+                live(program, wheel, folder / "index", address, folder / program)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 install_check = importlib.import_module("install_check")
 shell_files = importlib.import_module("shell_files")
+newcomer = importlib.import_module("newcomer")
 ready_to_publish = importlib.import_module("ready_to_publish")
 shipped_parts = importlib.import_module("shipped_parts")
 shipped_readme = importlib.import_module("shipped_readme")
@@ -105,6 +106,52 @@ def test_an_index_links_each_file_with_its_digest(tmp_path) -> None:
     install_check.make_index(tmp_path / "index", [wheel])
     page = (tmp_path / "index" / "jaraco-classes" / "index.html").read_text("utf-8")
     assert f'href="{wheel.name}#sha256={hashlib.sha256(b"x").hexdigest()}"' in page
+
+
+def test_an_earlier_version_of_a_wheel_differs_in_its_version_alone(tmp_path) -> None:
+    wheel = tmp_path / "indwell-1.2.3-py3-none-any.whl"
+    facts = "indwell-1.2.3.dist-info"
+    record = f"indwell/__init__.py,sha256=x,21\n{facts}/METADATA,sha256=y,9\n{facts}/RECORD,,\n"
+    with ZipFile(wheel, "w") as made:
+        made.writestr("indwell/__init__.py", '__version__ = "1.2.3"')
+        made.writestr(
+            f"{facts}/METADATA", "Name: indwell\nVersion: 1.2.3\nRequires-Dist: x>=1.2.3\n"
+        )
+        made.writestr(f"{facts}/RECORD", record)
+    (tmp_path / "old").mkdir()
+    old = newcomer.older_wheel(wheel, tmp_path / "old")
+    assert old.name == "indwell-0.0.9-py3-none-any.whl"
+    facts = "indwell-0.0.9.dist-info"
+    with ZipFile(old) as packed:
+        assert {name: packed.read(name).decode() for name in packed.namelist()} == {
+            "indwell/__init__.py": '__version__ = "0.0.9"',
+            f"{facts}/METADATA": "Name: indwell\nVersion: 0.0.9\nRequires-Dist: x>=1.2.3\n",
+            f"{facts}/RECORD": f"indwell/__init__.py,,\n{facts}/METADATA,,\n{facts}/RECORD,,\n",
+        }
+
+
+def test_a_file_that_is_left_in_a_home_is_found_unless_the_user_or_the_installer_keeps_it(
+    tmp_path,
+) -> None:
+    user = newcomer.Newcomer(tmp_path / "home", {})
+    for name in ("project/a.py", ".cache/uv/indwell.whl", ".local/state/pipx/log/x.log"):
+        (user.home / name).parent.mkdir(parents=True)
+        (user.home / name).write_bytes(b"four")
+    assert user.left() == ([], 8)
+    (user.home / "tmp" / "x").touch()
+    (user.home / ".config" / "indwell").mkdir(parents=True)
+    (user.home / ".local" / "bin").mkdir()
+    (user.home / ".local" / "bin" / "indwell").symlink_to("nowhere")
+    left = [".config/indwell", ".local/bin/indwell", "tmp/x"]
+    assert user.left() == (left, 8)
+
+
+def test_a_step_of_the_new_user_that_fails_ends_the_proof(tmp_path) -> None:
+    user = newcomer.Newcomer(tmp_path / "home", {})
+    assert user.run("said", sys.executable, "-c", "print(1)").split() == ["1"]
+    with pytest.raises(SystemExit, match="failed"):
+        user.run("said", sys.executable, "-c", "raise SystemExit(3)")
+    assert set(user.seconds) == {"said"}
 
 
 def test_the_release_uploads_nothing_and_builds_twice() -> None:
