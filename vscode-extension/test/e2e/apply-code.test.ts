@@ -1,4 +1,4 @@
-/** "Apply as an edit": code of an answer goes where it belongs, and what it does not show stays. */
+/** "Apply as an edit": code of an answer is put in its place in the file, and the rest of the file stays. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const OTHERS = Array.from(
   { length: 16 },
   (_, n) => `\n\ndef rate_${n}() -> float:\n    return ${n} / 100\n`,
 ).join("");
-/** A file of 84 lines or more, as the one that five lines once replaced. */
+/** A long file: an earlier version replaced a file of 84 lines by five lines of code. */
 const LONG = INVOICE + OTHERS;
 const OLD = "    return 3 / 100\n";
 const NEW = "    if holiday():\n        return 0.0\n    return 3 / 100\n";
@@ -21,7 +21,7 @@ const DIFF = `@@ -30,2 +30,4 @@\n def rate_3() -> float:\n+    if holiday():\n+ 
 const FRESH = "def holiday() -> bool:\n    return False\n";
 const SNIPPET = `def rate_3() -> float:\n${NEW}`;
 
-describe("code of an answer that is applied", () => {
+describe("Apply as an edit", () => {
   let chat: Chat;
   keepPictures(() => chat);
   before(async () => {
@@ -34,7 +34,7 @@ describe("code of an answer that is applied", () => {
     (await theModel()).on("snippet", code(SNIPPET));
     (await theModel()).on("unplaced", code("rate = holiday_rate()\nprint(rate)\n"));
     (await theModel()).on("whole", code(LONG.replace("Invoices", "Bills")));
-    await until("the file", async () => (await text()) === LONG);
+    await until("the open file", async () => (await text()) === LONG);
   });
   after(() => chat.close());
 
@@ -52,7 +52,7 @@ describe("code of an answer that is applied", () => {
     await chat.panel.locator(".code").last().hover();
     await chat.panel.getByRole("button", { name: button }).last().click();
   };
-  /** A button of a notification; the list keeps those that went by themselves. */
+  /** Clicks a button of a notification. The list also has notifications that have disappeared. */
   const press = async (words: string, button: string): Promise<void> => {
     await chat.command("notifications.showList");
     const row = chat.page.locator(".notifications-center .notification-list-item", {
@@ -61,15 +61,15 @@ describe("code of an answer that is applied", () => {
     await row.first().hover();
     await row.first().getByRole("button", { name: button, exact: true }).click();
   };
-  /** The verdict on all pending changes, in the panel. */
+  /** Rejects all pending changes in the panel. */
   const reject = (): Promise<void> =>
     chat.panel.getByLabel("Pending changes").getByRole("button", { name: "Reject" }).click();
 
-  test("a function of a long file comes into its place as a pending change, and goes with a verdict", async () => {
+  test("replaces a function of a long file as a pending change, which can be rejected", async () => {
     assert.ok(LONG.split("\n").length > 84);
     await apply("snippet How?");
     await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
-    // Nothing is marked, as what is marked would make way for the next code.
+    // The selection must be empty, because the next applied code would replace it.
     await until("the new lines", () =>
       chat.host.run((vscode) => {
         const editor = vscode.window.activeTextEditor;
@@ -86,7 +86,7 @@ describe("code of an answer that is applied", () => {
     await until("the old text", async () => (await text()) === LONG);
   });
 
-  test("code whose place cannot be told changes nothing, and the model is asked on a yes", async () => {
+  test("changes nothing if the code's place is unknown, and asks the model if the user agrees", async () => {
     await apply("unplaced How?");
     const dialog = chat.page.locator(".monaco-dialog-box");
     await dialog.getByText("Where does this code belong in shop/rates.py?").waitFor();
@@ -97,7 +97,7 @@ describe("code of an answer that is applied", () => {
     assert.equal(await text(), LONG);
   });
 
-  test("code that is the whole file replaces it, as pending changes", async () => {
+  test("replaces the file by code that is the whole file, as pending changes", async () => {
     await apply("whole How?");
     await until("the new text", async () => (await text()) === LONG.replace("Invoices", "Bills"));
     await chat.panel.getByLabel("Pending changes").waitFor();
@@ -105,7 +105,7 @@ describe("code of an answer that is applied", () => {
     await until("the old text", async () => (await text()) === LONG);
   });
 
-  test("a diff is applied, and a file that is not there is created after a look at it", async () => {
+  test("applies a diff, and creates a missing file after a preview", async () => {
     await apply("patch How?");
     await until("the new function", async () => (await text()) === LONG.replace(OLD, NEW));
     await reject();

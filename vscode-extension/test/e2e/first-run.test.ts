@@ -1,4 +1,4 @@
-/** The first minutes without a model: a server on this machine is found, tested, used, and the prompt goes on. */
+/** The first run without a model: a local model server is found, tested and used, and the prompt is sent. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
@@ -8,7 +8,7 @@ import { keepPictures, openFirstRun, theModel, theWorkbench } from "../editor/sh
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
-/** Until when a second window shows what it should, in milliseconds. */
+/** Time-out of the second window, in milliseconds. */
 const PATIENCE_MS = 60_000;
 
 describe("a provider with a key", () => {
@@ -24,7 +24,7 @@ describe("a provider with a key", () => {
     await chat.close();
   });
 
-  test("is tested, and a wrong key is told in plain words", async () => {
+  test("is tested, and a wrong key shows an error about the key", async () => {
     const model = await theModel();
     await chat.send("say The key works.");
     await chat.panel.getByLabel("Provider").selectOption({ label: "Another address…" });
@@ -34,7 +34,7 @@ describe("a provider with a key", () => {
     await chat.panel.getByLabel("How the test went").getByText(/key/i).first().waitFor();
   });
 
-  test("is used with the right key, which stands in no file and survives a new server", async () => {
+  test("is used with the right key, which is in no file and is kept when the server restarts", async () => {
     await chat.panel.getByRole("textbox", { name: "Address" }).fill((await theModel()).url);
     await chat.panel.getByLabel(/^Key/).fill(KEY);
     await chat.panel.getByRole("button", { name: "Test and connect" }).click();
@@ -70,7 +70,7 @@ describe("the first run", () => {
   });
   after(() => chat.close());
 
-  test("offers a demo without a key: a made-up project in a window of its own", async () => {
+  test("offers a demo without a key, which opens a sample project in a second window", async () => {
     const opening = chat.page.context().waitForEvent("page");
     await chat.panel.getByRole("button", { name: "Try without a key" }).click();
     const page = await opening;
@@ -84,16 +84,16 @@ describe("the first run", () => {
     await page.close({ runBeforeUnload: false });
   });
 
-  test("begins with the first prompt, and gives the words back when the user does not want to", async () => {
+  test("begins with the first prompt, and restores the prompt after Not now", async () => {
     await chat.send("say It goes on.");
     await chat.panel.getByRole("heading", { name: "Connect a model" }).waitFor();
     await chat.panel.getByText("Ollama").first().waitFor();
     await lookAt(chat, "first-run");
     await chat.panel.getByRole("button", { name: "Not now" }).click();
-    await until("the words", async () => (await chat.composer.inputValue()) === "say It goes on.");
+    await until("the prompt", async () => (await chat.composer.inputValue()) === "say It goes on.");
   });
 
-  test("connects a model of this machine, and sends what waited", async () => {
+  test("connects a local model and sends the waiting prompt", async () => {
     await chat.composer.press("Enter");
     await chat.panel.getByRole("button", { name: "Use", exact: true }).first().click();
     const goOn = chat.panel.getByRole("button", { name: /^Go on with/ });
@@ -106,7 +106,7 @@ describe("the first run", () => {
     await chat.idle();
   });
 
-  test("asks nothing outside of this machine", async () => {
+  test("requests nothing outside this machine", async () => {
     assert.deepEqual((await theWorkbench()).outside, []);
   });
 });

@@ -1,4 +1,4 @@
-/** Text of a model that wants out: nothing is loaded, nothing runs, links ask first. */
+/** Hostile text of a model: it loads nothing and runs nothing, and links ask before they open. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
@@ -63,7 +63,7 @@ describe("hostile text of a model", () => {
     assert.deepEqual((await theWorkbench()).outside, []);
   });
 
-  test("a link asks, with its real target, before it leaves", async () => {
+  test("a link shows its real target and asks before it opens", async () => {
     await chat.panel.getByText("a link", { exact: true }).click();
     const dialog = chat.page.locator(".monaco-dialog-box");
     await dialog.waitFor();
@@ -73,7 +73,7 @@ describe("hostile text of a model", () => {
     assert.deepEqual((await theWorkbench()).outside, []);
   });
 
-  test("its code goes into an open protected file only after a yes that names it", async () => {
+  test("its code is inserted into a protected file only after a dialog that names the file", async () => {
     const written = () =>
       chat.host.run(
         async (vscode) => vscode.window.activeTextEditor?.document.getText() ?? "",
@@ -91,7 +91,7 @@ describe("hostile text of a model", () => {
     await until("the code", async () => (await written()).includes("/o.png"));
   });
 
-  test("no command is behind any link", async () => {
+  test("no link has a command as its target", async () => {
     const hrefs = await chat.panel
       .locator("a[href]")
       .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));

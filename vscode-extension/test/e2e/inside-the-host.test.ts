@@ -1,4 +1,4 @@
-/** Runs test/host inside the real extension host; each test there is one here. */
+/** Runs the tests of test/host inside the real extension host; each is a subtest here. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";

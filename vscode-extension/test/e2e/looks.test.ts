@@ -1,4 +1,4 @@
-/** Every state of the panel in themes and widths: a picture, nothing wider than the panel, and nothing that axe calls serious. */
+/** Each state of the panel in themes and widths: takes pictures, and checks that the panel does not scroll sideways and that axe finds nothing serious. */
 import { after, before, describe, test } from "node:test";
 import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
@@ -27,7 +27,7 @@ describe("the looks of the panel", () => {
   });
   after(() => chat.close());
 
-  test("code has the colours of the editor, in each theme", async () => {
+  test("code in an answer has the editor's colours in each theme", async () => {
     await chat.fresh();
     (await theModel()).on("paint", inOrder([say(`\`\`\`python\n${INVOICE}\`\`\``)]));
     await chat.ask("paint it");

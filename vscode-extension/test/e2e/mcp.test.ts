@@ -1,4 +1,4 @@
-/** A project's MCP server, made with the SDK for Python: approved in a dialog, called, listed, removed. */
+/** An MCP server of the project, built with the Python SDK: it is approved, called and listed; another is added and removed. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -34,7 +34,7 @@ describe("an MCP server of the project", () => {
 
   const dialog = () => chat.page.locator(".monaco-dialog-box");
 
-  test("waits in a line of the panel once its question was closed without an answer", async () => {
+  test("is named in a line of the panel after its approval dialog was closed without an answer", async () => {
     await chat.send("say hello");
     await dialog().waitFor();
     await chat.page.keyboard.press("Escape");
@@ -44,7 +44,7 @@ describe("an MCP server of the project", () => {
     await chat.panel.getByRole("button", { name: "Decide…", exact: true }).click();
   });
 
-  test("is approved in a dialog that shows its command, and each call in the panel", async () => {
+  test("is approved in a dialog that shows its command, and a tool call is approved in the panel", async () => {
     const server = chat.panel.locator(".mcp-server", { hasText: "paper" });
     await server.getByRole("button", { name: "Decide…", exact: true }).click();
     await dialog().waitFor();
@@ -65,7 +65,7 @@ describe("an MCP server of the project", () => {
     assert.ok(sent.includes("paper__add"), "the model called the tool");
   });
 
-  test("completes its resource and its prompt in the panel", async () => {
+  test("offers its resource and its prompt as completions in the panel", async () => {
     await chat.composer.fill("see @paper:");
     await chat.panel.getByText("@paper:note://today", { exact: true }).waitFor();
     await chat.composer.fill("/paper:");
@@ -73,7 +73,7 @@ describe("an MCP server of the project", () => {
     await chat.composer.fill("");
   });
 
-  test("is listed on a page with its state and tools, and one of the user's own is added and removed", async () => {
+  test("is listed with its state, tools and log on a page, which can add and remove a server of the user", async () => {
     await chat.command("indwell.mcp");
     const config = join(dirname(dirname(chat.folder)), "config/mcp/indwell/config.toml");
     const server = (name: string) => chat.panel.locator(".mcp-server", { hasText: name });

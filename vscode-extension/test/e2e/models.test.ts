@@ -1,4 +1,4 @@
-/** Models of the editor's own: an extension brings one, the panel offers it, and it works with tools, without a key. */
+/** Models of VS Code: an extension provides one, and Indwell uses it with tools and without an API key. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ import { until } from "../editor/waiting.ts";
 const FILE = "notes.txt";
 const FILES = { ...SHOP, [FILE]: "one\ntwo\n" };
 
-/** What the model was asked, as JSON. */
-interface Asked {
+/** A request that the model got, as JSON. */
+interface ModelRequest {
   readonly messages: readonly {
     readonly role: number;
     readonly content: readonly Record<string, unknown>[];
@@ -22,11 +22,11 @@ interface Asked {
   readonly isCancelled: boolean;
 }
 
-/** Runs in the extension host: brings a model that reads a file, edits it, and says so; some words make it wait or refuse. */
-function bring(vscode: typeof VSCode, file: string, kept: Record<string, unknown>): void {
+/** Runs in the extension host. Registers a model that reads and edits a file; some prompts make it wait or refuse. */
+function registerModel(vscode: typeof VSCode, file: string, kept: Record<string, unknown>): void {
   const asked: unknown[] = [];
   kept["asked"] = asked;
-  // Only with this, which is a proposal of the API, the editor asks for consent, as for Copilot's models.
+  // With this proposed API, VS Code asks the user for consent, as it does for Copilot's models.
   const asks = { requiresAuthorization: { label: "somebody" } };
   const model: VSCode.LanguageModelChatInformation = {
     ...asks,
@@ -72,11 +72,11 @@ function bring(vscode: typeof VSCode, file: string, kept: Record<string, unknown
   });
 }
 
-describe("a model of the editor's own", () => {
+describe("a model of VS Code", () => {
   let chat: Chat;
   keepPictures(() => chat);
-  const asked = (): Promise<readonly Asked[]> =>
-    chat.host.run((_vscode, _none, kept) => kept["asked"] as Asked[], null);
+  const asked = (): Promise<readonly ModelRequest[]> =>
+    chat.host.run((_vscode, _none, kept) => kept["asked"] as readonly ModelRequest[], null);
   const consent = () =>
     chat.page
       .locator(".monaco-dialog-box")
@@ -90,12 +90,12 @@ describe("a model of the editor's own", () => {
       payload: [["enableProposedApi", "true"]] as const,
     };
     chat = asChat(await openPlain(opening));
-    await chat.host.run(bring, FILE);
+    await chat.host.run(registerModel, FILE);
     await chat.showPanel();
   });
   after(() => chat.close());
 
-  test("is offered where no endpoint is set up, and is not asked without the user's consent", async () => {
+  test("is offered if no endpoint is configured, and gets no request without the user's consent", async () => {
     await chat.send(`change ${FILE}`);
     await chat.panel.getByRole("heading", { name: "The editor’s models" }).waitFor();
     await chat.picture("models-first-run");
@@ -123,7 +123,7 @@ describe("a model of the editor's own", () => {
     assert.equal(readFileSync(join(chat.folder, FILE), "utf8"), "one\nthree\n");
   });
 
-  test("was asked in the editor's own form, with the tools", async () => {
+  test("gets requests in VS Code's format, with the tools", async () => {
     const [first, second, third] = await asked();
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
     assert.deepEqual(
@@ -143,7 +143,7 @@ describe("a model of the editor's own", () => {
     assert.match(JSON.stringify(third.messages.at(-1)), /"e1"/);
   });
 
-  test("stands in the list of models with its window, and is the chosen one", async () => {
+  test("is listed in the model menu with its context window, and is checked", async () => {
     await chat.panel.locator(".model-picker").click();
     const row = chat.panel.getByRole("menuitemradio", { name: /probe\/tiny\/1@vscode/ });
     await row.getByText("through VS Code · 48k window · tools", { exact: true }).waitFor();
@@ -152,7 +152,7 @@ describe("a model of the editor's own", () => {
     await chat.page.keyboard.press("Escape");
   });
 
-  test("hears that the turn was stopped", async () => {
+  test("is cancelled when the user stops the turn", async () => {
     await chat.fresh();
     await chat.send("wait-for-me");
     await chat.panel.getByText("I begin.").first().waitFor();
@@ -161,7 +161,7 @@ describe("a model of the editor's own", () => {
     await until("the cancellation", async () => (await asked()).at(-1)?.isCancelled === true);
   });
 
-  test("tells in a sentence why it does not answer", async () => {
+  test("shows a sentence that explains why it refuses", async () => {
     await chat.fresh();
     await chat.send("no-quota");
     await chat.panel
@@ -171,7 +171,7 @@ describe("a model of the editor's own", () => {
     await chat.picture("models-blocked");
   });
 
-  test("asks nothing outside of this machine", async () => {
+  test("requests nothing outside this machine", async () => {
     assert.deepEqual((await theWorkbench()).outside, []);
   });
 });

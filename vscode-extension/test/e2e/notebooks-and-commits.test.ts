@@ -1,4 +1,4 @@
-/** Cells of an open notebook, and the message of a commit, with the real server and VS Code's own git. */
+/** Cells of an open notebook, and commit messages, with the real server and VS Code's Git extension. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -41,7 +41,8 @@ describe("in the real VS Code", () => {
   });
   after(() => chat.close());
 
-  const newest = async (): Promise<string> => JSON.stringify((await theModel()).requests.at(-1));
+  const newestRequest = async (): Promise<string> =>
+    JSON.stringify((await theModel()).requests.at(-1));
   const cells = (): Promise<readonly string[]> =>
     chat.host.run(
       (vscode) =>
@@ -51,7 +52,7 @@ describe("in the real VS Code", () => {
       null,
     );
 
-  test("unsaved cells count, and the model's edit goes to the cell", async () => {
+  test("the model reads unsaved cells, and its edit changes the cell without saving it", async () => {
     const path = join(chat.folder, "sales.ipynb");
     const saved = readFileSync(path, "utf8");
     await chat.host.run(async (vscode, file) => {
@@ -61,7 +62,7 @@ describe("in the real VS Code", () => {
       edit.insert(cell.uri, new vscode.Position(0, 9), " + 1");
       await vscode.workspace.applyEdit(edit);
     }, path);
-    // Not from the panel: the notebook has a webview, too.
+    // Does not use the panel, because the notebook has a webview, too.
     const ending = await chat.host.run(
       async (vscode, uri) => {
         await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
@@ -73,9 +74,9 @@ describe("in the real VS Code", () => {
       pathToFileURL(join(chat.folder, "shop", "invoice.py")).href,
     );
     assert.match(ending, /"ending":"done"/);
-    assert.match(await newest(), /4\\ttotal = 1 \+ 1/);
+    assert.match(await newestRequest(), /4\\ttotal = 1 \+ 1/);
     await until("the edit in the cell", async () => (await cells())[1] === "total = 1 + 2");
-    assert.equal(readFileSync(path, "utf8"), saved, "saving is the user's");
+    assert.equal(readFileSync(path, "utf8"), saved, "the user saves, not the agent");
     await until("the bar in the cell", () =>
       chat.host.run(async (vscode) => {
         const cell = vscode.workspace.notebookDocuments[0]?.cellAt(1).document.uri;
@@ -89,7 +90,7 @@ describe("in the real VS Code", () => {
     );
   });
 
-  test("the button of Source Control fills the box with a message, and commits nothing", async () => {
+  test("the command of Source Control fills its box with a commit message and commits nothing", async () => {
     const git = (...words: readonly string[]): string =>
       execFileSync("git", ["-c", "user.name=n", "-c", "user.email=n@example.org", ...words], {
         cwd: chat.folder,
@@ -112,7 +113,7 @@ describe("in the real VS Code", () => {
       return repository.inputBox.value as string;
     }, chat.folder);
     assert.equal(message, "Make a file");
-    assert.match(await newest(), /\+STAGED/);
+    assert.match(await newestRequest(), /\+STAGED/);
     assert.equal(git("log", "--format=%s").trim(), "Begin the shop");
     await chat.command("workbench.view.scm");
     await chat.page.getByRole("button", { name: "Write a Commit Message" }).first().waitFor();

@@ -1,4 +1,4 @@
-/** From a prompt to a verdict on each change, to undo and rewind, and through a reload with nothing lost. */
+/** Changes from the prompt to the verdict: permissions, review, undo, rewind, and a reload of the window. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Locator } from "playwright-core";
@@ -10,7 +10,7 @@ import { until } from "../editor/waiting.ts";
 const DRAFT = "a draft that is not sent yet";
 const PROMPT = "rounding Fix the rounding in invoice totals";
 
-describe("a change, from the prompt to the verdict", () => {
+describe("a change from the prompt to the verdict", () => {
   let chat: Chat;
   keepPictures(() => chat);
 
@@ -20,11 +20,11 @@ describe("a change, from the prompt to the verdict", () => {
       return vscode.workspace.openTextDocument(uri).then((document) => document.getText());
     }, chat.folder);
 
-  /** Links of the bars in the editor. Their blanks do not break. */
-  const bar = (words: RegExp): Locator =>
+  /** Links of the code lenses in the editor. Their blanks are non-breaking. */
+  const codeLens = (words: RegExp): Locator =>
     chat.page.locator(".codelens-decoration a").filter({ hasText: words });
 
-  /** What tools gave the model, as its newest request says. */
+  /** The tool results in the newest request to the model. */
   const results = async (): Promise<string> => {
     const messages = (await theModel()).requests.at(-1)?.messages ?? [];
     return JSON.stringify(messages.filter((message) => message.role === "tool"));
@@ -35,7 +35,7 @@ describe("a change, from the prompt to the verdict", () => {
   });
   after(() => chat.close());
 
-  test("a command that asks shows its exact text, with the focus on No, and runs on a yes", async () => {
+  test("a command that needs permission shows its text, and runs after Once", async () => {
     await chat.send("ask echo it-really-ran");
     await chat.permission.waitFor();
     assert.match((await chat.permission.textContent()) ?? "", /echo it-really-ran/);
@@ -44,7 +44,7 @@ describe("a change, from the prompt to the verdict", () => {
     assert.match(await results(), /it-really-ran/);
   });
 
-  test("a no is told to the model, and nothing runs", async () => {
+  test("a refused command does not run, and the model goes on", async () => {
     await chat.send("ask echo it-must-not-run");
     await chat.answer("No");
     await chat.idle();
@@ -52,7 +52,7 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByText("Understood.").last().waitFor();
   });
 
-  test("an edit of two changes shows both, in the card and in the editor", async () => {
+  test("an edit with two changes is in the editor, and its card shows both", async () => {
     await chat.ask(PROMPT);
     const text = await textInEditor();
     assert.match(text, /return round\(amount/);
@@ -69,7 +69,7 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByLabel("Pending changes").waitFor();
   });
 
-  test("the file is a remote one for the window, and a path for the model", async () => {
+  test("the window opens the file as a remote file, and the model sees its path", async () => {
     const shown = chat.page.locator(".editor-instance .monaco-editor[data-uri]").first();
     assert.match((await shown.getAttribute("data-uri")) ?? "", /^vscode-remote:\/\/.*invoice\.py$/);
     const request = JSON.stringify((await theModel()).requests.at(-1));
@@ -77,15 +77,15 @@ describe("a change, from the prompt to the verdict", () => {
     assert.doesNotMatch(request, /vscode-remote/);
   });
 
-  test("the file shows removed words in red, new ones in green, and a bar with keys", async () => {
+  test("the editor shows the removed words and code lenses with their keys", async () => {
     await until("the removed words", async () => {
-      const drawn = await chat.page.evaluate(drawnBefore);
+      const drawn = await chat.page.evaluate(insertedTexts);
       return [/round\(/, /,.2\)/].every((words) => drawn.some((text) => words.test(text)));
     });
-    await bar(/Accept Ctrl\+K Y/)
+    await codeLens(/Accept Ctrl\+K Y/)
       .first()
       .waitFor();
-    await bar(/Ctrl\+K \./)
+    await codeLens(/Ctrl\+K \./)
       .first()
       .waitFor();
     for (const theme of ["light", "contrast", "contrast-light", "dark"] as const) {
@@ -94,23 +94,23 @@ describe("a change, from the prompt to the verdict", () => {
     }
   });
 
-  test("a change is accepted, the verdict undone, and given again by the bar", async () => {
+  test("a change is accepted in the panel, the verdict is undone, and it is accepted by code lens", async () => {
     const waiting = chat.panel.getByRole("button", { name: /^Accept the change/ });
     await waiting.first().click();
     await until("one verdict left", async () => (await waiting.count()) === 1);
-    // The bars follow a moment later: "two bars" must not be those of before.
-    await until("one bar", async () => (await bar(/Accept Ctrl\+K Y/).count()) === 1);
+    // The code lenses change a moment later: the two of before must not count below.
+    await until("one code lens", async () => (await codeLens(/Accept Ctrl\+K Y/).count()) === 1);
     await chat.panel.getByRole("button", { name: "Undo the last verdict" }).click();
     await until("two verdicts again", async () => (await waiting.count()) === 2);
     assert.match(await textInEditor(), /return round\(amount/);
-    await until("two bars", async () => (await bar(/Accept Ctrl\+K Y/).count()) === 2);
-    // The order of the bars in the page is not that of the lines.
+    await until("two code lenses", async () => (await codeLens(/Accept Ctrl\+K Y/).count()) === 2);
+    // The code lenses are not in the order of the lines.
     const first = chat.page.locator(".codelens-decoration").filter({ hasText: "1 of 2" });
     await first.locator("a").filter({ hasText: "Accept Ctrl" }).click();
     await until("one verdict left", async () => (await waiting.count()) === 1);
   });
 
-  test("the other change is rejected, and the panel offers to undo that", async () => {
+  test("the other change is rejected, and the panel shows the last verdict", async () => {
     await chat.panel
       .getByRole("button", { name: /^Reject the change/ })
       .first()
@@ -125,7 +125,7 @@ describe("a change, from the prompt to the verdict", () => {
     assert.doesNotMatch(text, /price:\.2f/);
   });
 
-  test("undo in the editor takes the verdict back and then the edit, as any edit", async () => {
+  test("undo in the editor reverts the rejection and then the edit", async () => {
     await chat.page.locator(".monaco-editor .view-lines").first().click();
     await chat.command("undo");
     await until("the rejected change is back", async () => /price:\.2f/.test(await textInEditor()));
@@ -135,7 +135,7 @@ describe("a change, from the prompt to the verdict", () => {
     await until("the edit", async () => (await textInEditor()) !== INVOICE);
   });
 
-  test("rewind goes back to before the edit, and takes the files back too", async () => {
+  test("a rewind restores the conversation and the files of before the edit", async () => {
     await chat.command("undo");
     await until("the old text", async () => (await textInEditor()) === INVOICE);
     await chat.fresh();
@@ -148,10 +148,10 @@ describe("a change, from the prompt to the verdict", () => {
     await chat.panel.getByRole("button", { name: "Rewind files too" }).click();
     await until("the old text", async () => (await textInEditor()) === INVOICE);
     await chat.panel.getByText(/1 turn left behind/).waitFor();
-    await until("the words", async () => (await chat.composer.inputValue()) === PROMPT);
+    await until("the prompt", async () => (await chat.composer.inputValue()) === PROMPT);
   });
 
-  test("a reload of the window loses nothing: conversation, draft and model", async () => {
+  test("a reload of the window keeps the conversation, the draft and the model", async () => {
     await chat.ask("say The words of before the reload.");
     await chat.composer.fill(DRAFT);
     await until("the draft to be stored", async () =>
@@ -159,7 +159,7 @@ describe("a change, from the prompt to the verdict", () => {
     );
     const before = await chat.host.pid();
     await chat.reload();
-    // The old extension host, and its server with the session, stay until the grace time is over.
+    // The old extension host and its server keep the session until the grace time ends.
     await until("the old host to end", () => !isAlive(before));
     await chat.showPanel();
     await chat.panel.getByText("The words of before the reload.").last().waitFor();
@@ -169,8 +169,8 @@ describe("a change, from the prompt to the verdict", () => {
   });
 });
 
-/** Runs in the page of the workbench: the texts that decorations draw before places in the lines. */
-function drawnBefore(): readonly string[] {
+/** Runs in the page of the workbench. Returns the texts that decorations insert into lines. */
+function insertedTexts(): readonly string[] {
   return [...document.querySelectorAll(".view-line span")]
     .map((one) => getComputedStyle(one, "::before").content)
     .filter((text) => text !== "none" && text !== "normal");

@@ -1,4 +1,4 @@
-/** The server is gone, once with its window: the panel says so, keeps what was typed, and goes on when it is back. */
+/** A server that ends: it is killed, stopped by the user, or ended by a reload of the window. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { keepPictures, openChat, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
-describe("a server that is gone", () => {
+describe("a server that ended", () => {
   let chat: Chat;
   keepPictures(() => chat);
   before(async () => {
@@ -23,7 +23,7 @@ describe("a server that is gone", () => {
   });
   after(() => chat.close());
 
-  test("killed in a turn: it comes back, the conversation stays, and the turn is told as broken off", async () => {
+  test("restarts after it was killed, and the panel keeps the conversation and marks the turn as interrupted", async () => {
     await chat.send("hang In the middle");
     await chat.panel.getByText("In the middle …").waitFor();
     const server = await serverOf(chat.host);
@@ -35,7 +35,7 @@ describe("a server that is gone", () => {
     await chat.ask("say It answers again.");
   });
 
-  test("stopped by the user: a bar says so, and its Start goes on", async () => {
+  test("starts again by the panel's Start button after the user stopped it", async () => {
     await chat.command("indwell.stopServer");
     const restart = chat.panel.getByRole("button", { name: "Start", exact: true });
     await restart.waitFor();
@@ -44,13 +44,13 @@ describe("a server that is gone", () => {
     await chat.ask("say And on.");
   });
 
-  test("ended by a reload of the window in a turn: that is said in the same words at once and in history; Continue goes on, and nothing runs twice", async () => {
+  test("after a reload during a turn, the turn is marked as interrupted, and Continue does not run its command again", async () => {
     await chat.fresh();
     await chat.send("interrupt Do it");
     const ran = join(chat.folder, "ran.txt");
     await until("the command", () => existsSync(ran));
     await chat.panel.getByText("It begins.").waitFor();
-    // At once: what the panel shows is on disk, whatever the browser has stored.
+    // Reloads immediately: the server has the conversation on disk, whatever the browser has stored.
     await chat.reload();
     await chat.showPanel();
     const words = "Interrupted: Indwell ended while this turn ran";

@@ -1,4 +1,4 @@
-/** Past sessions: found, opened, renamed, forked, exported, deleted; all from the panel. */
+/** Past and background sessions in the panel and in editor tabs. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ describe("sessions", () => {
     assert.match((await rows.first().textContent()) ?? "", /Pears/);
   });
 
-  test("are found by words of the user", async () => {
+  test("are found by a search for their text", async () => {
     await chat.panel.getByLabel("Search sessions").fill("apples");
     await until("one row", async () => (await rows.count()) === 1);
     assert.match((await rows.first().textContent()) ?? "", /Apples/);
@@ -51,7 +51,7 @@ describe("sessions", () => {
     await rows.filter({ hasText: "Fruit" }).waitFor();
   });
 
-  test("can be exported as Markdown, where the user says", async () => {
+  test("can be exported as Markdown to a file that the user chooses", async () => {
     await row("Fruit").hover();
     await row("Fruit")
       .getByRole("button", { name: /^Export/ })
@@ -64,13 +64,13 @@ describe("sessions", () => {
     );
   });
 
-  test("open with a click, with all that was said", async () => {
+  test("open with a click and show their conversation", async () => {
     await rows.filter({ hasText: "Fruit" }).click();
     await chat.panel.getByText("Apples are sorted.", { exact: true }).waitFor();
     await chat.panel.getByRole("button", { name: "Fruit", exact: true }).waitFor();
   });
 
-  test("fork into a new one that goes on from there", async () => {
+  test("can be forked into a new session that goes on", async () => {
     await chat.slash("sessions");
     await row("Fruit").hover();
     await row("Fruit").getByRole("button", { name: /^Fork/ }).click();
@@ -80,7 +80,7 @@ describe("sessions", () => {
     await until("three rows", async () => (await rows.count()) === 3);
   });
 
-  test("are deleted after a question", async () => {
+  test("are deleted after a confirmation", async () => {
     await row("Pears").hover();
     await row("Pears")
       .getByRole("button", { name: /^Delete/ })
@@ -91,7 +91,7 @@ describe("sessions", () => {
     await chat.panel.getByRole("button", { name: "Back to the conversation" }).click();
   });
 
-  test("run on behind a new one, say so, and are shown whole again", async () => {
+  test("keep running in the background, are marked as running, and show their whole turn when reopened", async () => {
     const model = await theModel();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => {
@@ -119,7 +119,7 @@ describe("sessions", () => {
     await chat.idle();
   });
 
-  test("ask from behind: a badge, a notice and a line lead to the question, which waits", async () => {
+  test("ask from the background: a line appears, and a notification leads to the waiting question", async () => {
     const model = await theModel();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => {
@@ -140,7 +140,7 @@ describe("sessions", () => {
     await line.waitFor();
     assert.equal(await chat.permission.count(), 0);
     await chat.picture("sessions-asking");
-    // The list keeps a notice that went by itself.
+    // The list also has notifications that have disappeared.
     await chat.command("notifications.showList");
     const notice = chat.page
       .locator(".notifications-center .notification-list-item")
@@ -156,7 +156,7 @@ describe("sessions", () => {
     const label = (words: string): Locator =>
       chat.page.getByRole("tab", { name: words, exact: true });
 
-    test("open from the list, stream beside the panel, and are live in both", async () => {
+    test("open from the list, stream beside the panel, and show the same turn in both", async () => {
       const model = await theModel();
       let release: () => void = () => {};
       const released = new Promise<void>((resolve) => {
@@ -177,7 +177,7 @@ describe("sessions", () => {
       await box.press("Enter");
       await tab.getByText("Begun.").waitFor();
       await chat.picture("tab-running");
-      // The panel goes on with its own session meanwhile, then shows the one of the tab.
+      // Meanwhile the panel works on its own session; then it shows the session of the tab.
       await chat.ask("say In the panel.");
       await chat.slash("sessions");
       await rows.filter({ hasText: "Fruit" }).first().click();
@@ -187,7 +187,7 @@ describe("sessions", () => {
       await chat.panel.getByText("Begun. All of it.", { exact: true }).waitFor();
     });
 
-    test("come back after a reload, with what was typed", async () => {
+    test("are restored after a reload, with the typed text", async () => {
       await chat.tab.getByLabel("Prompt", { exact: true }).fill("typed in the tab");
       await until("the tab to be stored", async () => {
         const stored = (await chat.stored()).join(" ");
@@ -200,7 +200,7 @@ describe("sessions", () => {
       await label("Fruit").waitFor();
       await chat.tab.getByText("Begun. All of it.", { exact: true }).waitFor();
       await until(
-        "the words",
+        "the typed text",
         async () =>
           (await chat.tab.getByLabel("Prompt", { exact: true }).inputValue()) ===
           "typed in the tab",
@@ -208,7 +208,7 @@ describe("sessions", () => {
       await chat.picture("tab-restored");
     });
 
-    test("begin a session of their own, whose turn goes on when the tab is closed", async () => {
+    test("start a new session whose turn continues when the tab is closed", async () => {
       const model = await theModel();
       let release: () => void = () => {};
       const released = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Sending, stopping, steering, waiting, failing, and what goes along with a prompt. */
+/** Prompts: sending, stopping, steering, the queue, failures, and attachments. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type * as VSCode from "vscode";
@@ -16,10 +16,11 @@ describe("talking with the model", () => {
   });
   after(() => chat.close());
 
-  /** What the model got in its newest request. */
-  const newest = async (): Promise<string> => JSON.stringify((await theModel()).requests.at(-1));
+  /** The newestRequest request to the model, as JSON. */
+  const newestRequest = async (): Promise<string> =>
+    JSON.stringify((await theModel()).requests.at(-1));
 
-  test("Escape stops the turn, and what came stays", async () => {
+  test("Escape stops the turn and keeps the streamed text", async () => {
     await chat.send("hang Half an answer");
     await chat.panel.getByText("Half an answer …").waitFor();
     await chat.composer.press("Escape");
@@ -27,50 +28,51 @@ describe("talking with the model", () => {
     await chat.panel.getByText("Half an answer …").waitFor();
   });
 
-  test("words while a turn runs steer it, and the model hears them", async () => {
+  test("a prompt that is sent while a turn runs steers it and reaches the model", async () => {
     await chat.fresh();
-    let letGo: () => void = () => undefined;
-    const held = new Promise<void>((done) => {
-      letGo = done;
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((done) => {
+      release = done;
     });
     const model = await theModel();
-    // The turn goes on until the words are there, however late they come on a busy machine.
-    const isHeard = (): boolean => /mind the tests too/.test(JSON.stringify(model.requests.at(-1)));
+    // The turn continues until the words arrive, because a busy machine may be slow.
+    const hasSteering = (): boolean =>
+      /mind the tests too/.test(JSON.stringify(model.requests.at(-1)));
     model.on("twice", (round) => {
       if (round === 0) {
-        return [say("Reading. "), wait(held), call("read_file", { path: "README.md" })];
+        return [say("Reading. "), wait(released), call("read_file", { path: "README.md" })];
       }
-      return isHeard()
+      return hasSteering()
         ? [say("Heard.")]
         : [call("read_file", { path: "README.md", offset: round + 1 })];
     });
     await chat.send("twice Read it");
     await chat.panel.getByText("Reading.").waitFor();
     await chat.send("mind the tests too");
-    letGo();
+    release();
     await chat.panel.getByText("Heard.").waitFor();
     await chat.idle();
-    assert.match(await newest(), /twice Read it.*mind the tests too/);
+    assert.match(await newestRequest(), /twice Read it.*mind the tests too/);
   });
 
-  test("a prompt for later waits in the queue and begins by itself", async () => {
+  test("a queued prompt is shown as waiting and starts when the turn ends", async () => {
     await chat.fresh();
-    let letGo: () => void = () => undefined;
-    const held = new Promise<void>((done) => {
-      letGo = done;
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((done) => {
+      release = done;
     });
-    (await theModel()).on("first", inOrder([say("One. "), wait(held)]));
+    (await theModel()).on("first", inOrder([say("One. "), wait(released)]));
     await chat.send("first Do it");
     await chat.panel.getByText("One.").waitFor();
     await chat.composer.fill("say Two.");
     await chat.composer.press("Control+Enter");
     await chat.panel.getByLabel("Waiting prompts").getByText("say Two.").waitFor();
-    letGo();
+    release();
     await chat.panel.getByText("Two.", { exact: true }).waitFor();
     await chat.idle();
   });
 
-  test("a model that is gone: a plain sentence, the draft stays, Retry goes on", async () => {
+  test("Retry continues the turn when an unreachable model is back", async () => {
     await chat.fresh();
     const model = await theModel();
     await model.goAway();
@@ -83,7 +85,7 @@ describe("talking with the model", () => {
     await chat.idle();
   });
 
-  test("an earlier prompt is changed and sent again, from there", async () => {
+  test("an earlier prompt can be edited and resent from its place", async () => {
     await chat.fresh();
     await chat.ask("say mistaken-words");
     const prompt = chat.panel.getByRole("toolbar", { name: "Prompt of turn 1" });
@@ -94,17 +96,17 @@ describe("talking with the model", () => {
     await chat.panel.locator(".prompt-edit").getByRole("button", { name: /^Send/ }).click();
     await chat.panel.getByText("right", { exact: true }).waitFor();
     await chat.idle();
-    assert.doesNotMatch(await newest(), /mistaken-words/);
+    assert.doesNotMatch(await newestRequest(), /mistaken-words/);
   });
 
-  test("the up arrow brings earlier prompts back", async () => {
+  test("the up arrow recalls the last prompt", async () => {
     await chat.composer.click();
     await chat.composer.press("ArrowUp");
     await until("the prompt", async () => (await chat.composer.inputValue()) === "say right");
     await chat.composer.fill("");
   });
 
-  test("a file named with @ goes along as a chip, which can be removed", async () => {
+  test("a file mentioned with @ becomes a chip and is sent with the prompt", async () => {
     await chat.fresh();
     await chat.composer.click();
     await chat.composer.pressSequentially("say see @READ");
@@ -117,12 +119,12 @@ describe("talking with the model", () => {
     await chip.waitFor();
     await chat.composer.press("Enter");
     await chat.idle();
-    assert.match(await newest(), /Invoices for a small shop/);
+    assert.match(await newestRequest(), /Invoices for a small shop/);
   });
 
-  test("an empty @ offers what is going on first; the last command of the terminal goes along as data", async () => {
+  test("an empty @ offers the current context first, and the terminal's last command can be attached as data", async () => {
     await chat.fresh();
-    // A terminal without a process: its shell integration is what it writes.
+    // A terminal without a process, which writes the sequences of shell integration.
     await chat.host.run(async (vscode, _, kept) => {
       const writes = new vscode.EventEmitter<string>();
       const opened = new Promise<void>((done) => {
@@ -155,23 +157,23 @@ describe("talking with the model", () => {
     await chat.panel.getByLabel("Attached to the prompt").getByText("make test").waitFor();
     await chat.composer.press("Enter");
     await chat.idle();
-    assert.match(await newest(), /name=.{0,2}Terminal: make test \(exit code 2\).{0,3}>/);
+    assert.match(await newestRequest(), /name=.{0,2}Terminal: make test \(exit code 2\).{0,3}>/);
     assert.match(
-      await newest(),
+      await newestRequest(),
       /\$ make test.{0,3}no rule&lt;\/attached-item>.{0,3}\[exit code 2\]/,
     );
     await chat.command("indwell.fixCommand");
     const request = chat.panel.locator("article.turn", { hasText: "Fix what makes the attached" });
     await request.waitFor();
     await chat.idle();
-    assert.match(await newest(), /\$ make test.{0,3}no rule/);
+    assert.match(await newestRequest(), /\$ make test.{0,3}no rule/);
     await chat.host.run((vscode, _, kept) => {
       for (const terminal of vscode.window.terminals) terminal.dispose();
       return kept["terminal"] !== undefined;
     }, null);
   });
 
-  test("the selection of the editor goes along, and not when its chip was removed", async () => {
+  test("the editor's selection is sent with a prompt, and its chip can be removed", async () => {
     await chat.fresh();
     const select = (last: number): Promise<void> =>
       chat.host.run((vscode, line) => {
@@ -183,8 +185,8 @@ describe("talking with the model", () => {
     const chip = chips.getByText(/invoice\.py:15.20/);
     await chip.waitFor();
     await chat.ask("say seen");
-    assert.match(await newest(), /invoice\.py.*15/s);
-    await chip.waitFor({ state: "detached" }); // it leaves with its prompt
+    assert.match(await newestRequest(), /invoice\.py.*15/s);
+    await chip.waitFor({ state: "detached" }); // it is sent with one prompt only
     await select(18);
     const other = chips.getByText(/invoice\.py:15.19/);
     await other.waitFor();
@@ -192,7 +194,7 @@ describe("talking with the model", () => {
     await other.waitFor({ state: "detached" });
   });
 
-  test("a slash offers commands, and runs the one that is chosen", async () => {
+  test("a slash offers commands, and Enter runs the chosen command", async () => {
     await chat.composer.click();
     await chat.composer.pressSequentially("/new");
     await chat.panel.getByRole("option", { name: /new/ }).first().waitFor();
@@ -200,7 +202,7 @@ describe("talking with the model", () => {
     await chat.panel.locator("article.turn").first().waitFor({ state: "detached" });
   });
 
-  test("Enter that ends a composition does not send", async () => {
+  test("Enter that confirms a composition does not send", async () => {
     await chat.composer.click();
     const session = await chat.page.context().newCDPSession(chat.page);
     await session.send("Input.imeSetComposition", {
@@ -222,19 +224,19 @@ describe("talking with the model", () => {
     await chat.composer.fill("");
   });
 
-  test("a panel that is shown again suggests what fits the file that was opened meanwhile", async () => {
+  test("a panel that is shown again has suggestions for the file that was opened meanwhile", async () => {
     await chat.fresh();
     await chat.command("workbench.view.explorer");
     await chat.host.run(async (vscode, folder) => {
       await vscode.window.showTextDocument(vscode.Uri.file(`${folder}/Makefile`));
     }, chat.folder);
-    // Nobody sees suggestions now: those of the new file are not collected, whenever that is looked at.
+    // While the panel is hidden, it must not collect suggestions for the new file.
     await new Promise((done) => setTimeout(done, 1_500));
     await chat.showPanel();
     await chat.panel.getByRole("button", { name: "Explain Makefile" }).waitFor();
   });
 
-  test("a chat document is answered beside the panel's turn, and its Stop stops that turn alone", async () => {
+  test("a chat document runs a turn beside the panel's turn, and its Stop stops only its own turn", async () => {
     await chat.fresh();
     await chat.send("hang Reading the invoice");
     await chat.panel.getByText("Reading the invoice …").waitFor();
@@ -242,7 +244,7 @@ describe("talking with the model", () => {
       const until = async (isThere: () => boolean | Promise<boolean>): Promise<void> => {
         const end = Date.now() + 60_000;
         while (!(await isThere())) {
-          if (Date.now() > end) throw new Error("it did not come in time");
+          if (Date.now() > end) throw new Error("the condition did not hold in time");
           await new Promise((done) => setTimeout(done, 50));
         }
       };

@@ -1,4 +1,4 @@
-/** VS Code's trust is the one question: restricted without it, at work with it, and the folder's own files wait. */
+/** Workspace trust: VS Code's trust alone decides whether Indwell may write; files of the folder need a decision. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ describe("a window in restricted mode", () => {
   });
   after(() => chat.close());
 
-  /** Trust the window on VS Code's page, and wait for another server. */
+  /** Trusts the window on VS Code's page, and waits for the new server. */
   const trust = async (): Promise<void> => {
     const old = await serverOf(chat.host);
     await chat.command("workbench.trust.manage");
@@ -42,20 +42,20 @@ describe("a window in restricted mode", () => {
     await chat.showPanel();
   };
 
-  test("answers and reads, and writes nothing", async () => {
+  test("answers a prompt and writes nothing", async () => {
     assert.equal(await chat.host.run((vscode) => vscode.workspace.isTrusted, null), false);
     await chat.ask("write made.txt");
     assert.throws(() => readFileSync(join(chat.folder, "made.txt")), /ENOENT/);
   });
 
-  test("writes once VS Code trusts the window, and Indwell asks nothing more", async () => {
+  test("writes when VS Code trusts the window, without another question", async () => {
     await trust();
     await chat.panel.getByText(/^Restricted:/).waitFor({ state: "detached" });
     await chat.ask("write made.txt");
     assert.equal(readFileSync(join(chat.folder, "made.txt"), "utf8"), "new\n");
   });
 
-  test("leaves out the folder's own files until the user decides", async () => {
+  test("leaves out the instructions of the folder until the user decides", async () => {
     const left = chat.panel.getByText("Files left out: 1 file of instructions.");
     await left.waitFor();
     await chat.panel.getByRole("button", { name: "Decide…" }).click();
@@ -66,7 +66,7 @@ describe("a window in restricted mode", () => {
 
   test("writes nothing more once VS Code's trust is revoked", async () => {
     const old = await serverOf(chat.host);
-    chat.host.forget(); // VS Code ends the extension host, and begins another one
+    chat.host.forget(); // VS Code restarts the extension host
     const entry = chat.page.locator(".trusted-uris-table .monaco-list-row").first();
     await entry.hover();
     await entry.getByRole("button", { name: "Delete Path" }).click();

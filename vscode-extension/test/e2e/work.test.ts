@@ -9,12 +9,12 @@ import { keepPictures, openChat, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
-describe("work that is planned, shared out, and runs beside the conversation", () => {
+describe("plans, sub-agents and background work", () => {
   let chat: Chat;
   keepPictures(() => chat);
   before(async () => {
     chat = await openChat({ name: "work", files: SHOP, open: ["shop/invoice.py"] });
-    // The user's words of an approval are "The plan is approved: carry it out."
+    // An approval sends the prompt "The plan is approved: carry it out."
     (await theModel()).on("carry", inOrder([call("write_file", DONE)], [say("Carried out.")]));
     (await theModel()).on(
       "name",
@@ -28,25 +28,26 @@ describe("work that is planned, shared out, and runs beside the conversation", (
         [say("It has the new name.")],
       ),
     );
-    await mode("review");
+    await waitForMode("review");
   });
   after(() => chat.close());
 
   const DONE = { path: "made.txt", content: "as planned\n" };
-  const newest = async (): Promise<string> => JSON.stringify((await theModel()).requests.at(-1));
-  const mode = (name: string): Promise<void> =>
+  const newestRequest = async (): Promise<string> =>
+    JSON.stringify((await theModel()).requests.at(-1));
+  const waitForMode = (name: string): Promise<void> =>
     chat.panel.locator(".mode-picker").getByText(name).waitFor();
   const plan = () => chat.panel.getByRole("group", { name: "Plan" });
-  const planned = async (): Promise<void> => {
+  const proposePlan = async (): Promise<void> => {
     await chat.fresh();
     await chat.slash("mode plan");
-    await mode("plan");
+    await waitForMode("plan");
     await chat.ask("plan Move the tax rules");
     await plan().waitFor();
   };
 
-  test("a plan is edited in its document, approved there, and carried out in the mode of before", async () => {
-    await planned();
+  test("a plan can be edited and approved in its document, and is carried out in the previous mode", async () => {
+    await proposePlan();
     await plan().getByRole("button", { name: "Edit" }).click();
     await until("the plan's document", () =>
       chat.host.run(async (vscode) => {
@@ -58,26 +59,26 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.command("indwell.approvePlan");
     await chat.panel.getByText("Carried out.", { exact: true }).waitFor();
     await chat.idle();
-    await mode("review");
-    assert.match(await newest(), /Mind the cents\./);
+    await waitForMode("review");
+    assert.match(await newestRequest(), /Mind the cents\./);
     assert.equal(readFileSync(join(chat.folder, "made.txt"), "utf8"), "as planned\n");
     assert.equal(await plan().count(), 0);
   });
 
-  test("a plan is rejected in words, which are the next prompt, and still nothing may change", async () => {
-    await planned();
+  test("the reason for rejecting a plan is the next prompt, and the mode stays plan", async () => {
+    await proposePlan();
     await plan().getByRole("button", { name: "Reject…" }).click();
     await plan().getByLabel("What should be different").fill("say smaller steps then");
     await plan().getByRole("button", { name: "Reject", exact: true }).click();
     await chat.panel.getByText("smaller steps then", { exact: true }).waitFor();
     await chat.idle();
-    await mode("plan");
+    await waitForMode("plan");
     assert.equal(await plan().count(), 0);
     await chat.slash("mode review");
-    await mode("review");
+    await waitForMode("review");
   });
 
-  test("sub-agents work side by side in cards of their own, and stop with the turn", async () => {
+  test("sub-agents work in parallel in their own cards, and stop with the turn", async () => {
     await chat.fresh();
     await chat.send("helpers Look at the totals");
     await chat.panel.locator(".agent-now").getByText("Run sleep 60").waitFor();
@@ -90,7 +91,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     assert.equal(await chat.panel.locator(".agent-now").count(), 0);
   });
 
-  test("a command runs on beside the conversation, shows its output, and is stopped", async () => {
+  test("a background command shows its output and can be stopped", async () => {
     await chat.fresh();
     await chat.ask("serve it");
     await chat.panel.getByRole("button", { name: /^1 command running/ }).click();
@@ -101,7 +102,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.panel.getByRole("button", { name: /^1 command ended/ }).waitFor();
   });
 
-  test("the model's question takes one of its options, and the turn goes on with it", async () => {
+  test("the user answers a question of the model with an option, and the turn continues", async () => {
     await chat.fresh();
     await chat.send("crossroads ahead");
     const card = chat.panel.locator(".question.of-model");
@@ -109,10 +110,10 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await card.getByRole("button", { name: "per line" }).click();
     await chat.panel.getByText("Understood.", { exact: true }).waitFor();
     await chat.idle();
-    assert.match(await newest(), /per line/);
+    assert.match(await newestRequest(), /per line/);
   });
 
-  test("skills stand behind a slash, and go along with the words", async () => {
+  test("a slash completes a skill, which is sent with the prompt", async () => {
     await chat.fresh();
     await chat.composer.click();
     await chat.composer.pressSequentially("/write");
@@ -120,10 +121,10 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.composer.press("Enter");
     await chat.composer.pressSequentially("say for the totals");
     await chat.ask(await chat.composer.inputValue());
-    assert.match(await newest(), /<skill name=.{0,4}write-tests/);
+    assert.match(await newestRequest(), /<skill name=.{0,4}write-tests/);
   });
 
-  test("tasks are in Ctrl+., and a field at the selection takes words whose edit waits for a verdict", async () => {
+  test("Quick Fix offers tasks, and the inline field takes a prompt whose edit is a pending change", async () => {
     const select = (): Promise<void> =>
       chat.host.run(async (vscode, folder) => {
         const uri = vscode.Uri.file(`${folder}/shop/invoice.py`);
@@ -153,7 +154,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.picture("inline-field");
     await chat.page.keyboard.press("Enter");
     await field.waitFor({ state: "detached" });
-    assert.match(await newest(), /Edit shop\/invoice\.py, lines 15-20: name it sum_of/);
+    assert.match(await newestRequest(), /Edit shop\/invoice\.py, lines 15-20: name it sum_of/);
     const shown = await chat.host.run(
       (vscode) => vscode.window.activeTextEditor?.document.getText(),
       null,
@@ -162,7 +163,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.panel.getByLabel("Pending changes").waitFor();
     const waiting = chat.panel.getByRole("button", { name: /^Accept the change/ });
     await waiting.first().waitFor();
-    // The file has the focus again, and its keys give the verdict.
+    // The editor has the focus again, so its keys accept the change.
     await until("the verdict", async () => {
       await chat.page.keyboard.press("Control+k");
       await chat.page.keyboard.press("y");
@@ -173,7 +174,7 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await field.waitFor({ state: "detached" });
   });
 
-  test("in mode auto the editor shows a rewrite first, and a place left out there stays", async () => {
+  test("in mode auto VS Code previews a rewrite, and a place that is unchecked there stays unchanged", async () => {
     const text = (): Promise<string> =>
       chat.host.run(async (vscode, folder) => {
         const uri = vscode.Uri.file(`${folder}/shop/invoice.py`);
@@ -202,13 +203,13 @@ describe("work that is planned, shared out, and runs beside the conversation", (
       ),
     );
     await chat.slash("mode auto");
-    await mode("auto");
+    await waitForMode("auto");
     await chat.send("overhaul the invoice");
     const preview = chat.page.locator(".bulk-edit-panel");
     await preview.getByText("invoice.py").waitFor();
     await chat.command("refactorPreview.groupByType");
     await preview.getByText("Change more than half of a file").waitFor();
-    // Nothing is ticked at first. The box of the file ticks all its places.
+    // Nothing is checked at first. The file's check box checks all its places.
     const boxes = preview.locator(".edit-checkbox");
     await boxes.first().click();
     await boxes.nth(1).click();
@@ -216,21 +217,21 @@ describe("work that is planned, shared out, and runs beside the conversation", (
     await chat.panel.getByText("Overhauled.", { exact: true }).waitFor();
     await chat.idle();
     const after = await text();
-    assert.equal(after.split("\n")[0], before.split("\n")[0], "the place was left out");
+    assert.equal(after.split("\n")[0], before.split("\n")[0], "the unchecked place is unchanged");
     assert.match(after, /FROM DATACLASSES/);
-    assert.match(await newest(), /left out 1 of \d+ places/);
+    assert.match(await newestRequest(), /left out 1 of \d+ places/);
 
     await chat.send("refit the invoice");
     await preview.getByRole("button", { name: "Discard" }).click();
     await chat.panel.getByText("Left alone.", { exact: true }).waitFor();
     await chat.idle();
     assert.equal(await text(), after);
-    assert.match(await newest(), /who did not confirm the change/);
+    assert.match(await newestRequest(), /who did not confirm the change/);
     await chat.slash("mode review");
-    await mode("review");
+    await waitForMode("review");
   });
 
-  test("the memory is opened as a document", async () => {
+  test("the command 'memory' opens the memory as a document", async () => {
     await chat.command("indwell.memory");
     await until("the memory", () =>
       chat.host.run(

@@ -1,9 +1,9 @@
-/** The shop's first file as it was at the beginning, whatever a test before has done to it. */
+/** Restores the file shop/invoice.py, which an earlier test may have changed. */
 import * as vscode from "vscode";
 import { INVOICE } from "../editor/shop-files.ts";
 import { openNew } from "./workspace.ts";
 
-/** Shows it, saved. */
+/** Shows the file with its original text, saved. */
 export async function cleanFile(): Promise<vscode.TextEditor> {
   const editor = await openNew("shop/invoice.py", INVOICE);
   const { document } = editor;

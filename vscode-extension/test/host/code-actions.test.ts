@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { until } from "../editor/waiting.ts";
 import { openNew } from "./workspace.ts";
 
-async function offered(
+async function indwellActions(
   editor: vscode.TextEditor,
   range: vscode.Range,
   kind?: vscode.CodeActionKind,
@@ -24,7 +24,7 @@ describe("the lightbulb", () => {
     const range = new vscode.Range(0, 4, 0, 6);
     problems.set(editor.document.uri, [new vscode.Diagnostic(range, "yy is not defined")]);
     const [fix] = await until("a quick fix", async () => {
-      const actions = await offered(editor, range, vscode.CodeActionKind.QuickFix);
+      const actions = await indwellActions(editor, range, vscode.CodeActionKind.QuickFix);
       return actions.length > 0 ? actions : null;
     });
     assert.equal(fix?.title, "Fix this (Indwell)");
@@ -33,10 +33,10 @@ describe("the lightbulb", () => {
     problems.dispose();
   });
 
-  it("offers to work on a selection, by kinds", async () => {
+  it("offers tasks for a selection as refactorings", async () => {
     const editor = await openNew("bulb/selected.py", "def f():\n    return 1\n");
     const actions = await until("actions", async () => {
-      const found = await offered(editor, new vscode.Range(0, 0, 1, 12));
+      const found = await indwellActions(editor, new vscode.Range(0, 0, 1, 12));
       return found.length > 3 ? found : null;
     });
     const rows = Object.fromEntries(actions.map(({ title, kind }) => [title, kind?.value]));

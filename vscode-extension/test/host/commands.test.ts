@@ -15,7 +15,7 @@ function contributed(): readonly Contributed[] {
 }
 
 describe("commands", () => {
-  it("are all registered that the palette shows", async () => {
+  it("of the manifest are all registered", async () => {
     await until("activation", () => vscode.extensions.getExtension("indwell.indwell")?.isActive);
     const registered = new Set(await vscode.commands.getCommands(true));
     const missing = contributed().filter(({ command }) => !registered.has(command));
@@ -25,7 +25,7 @@ describe("commands", () => {
     );
   });
 
-  it("have a title of plain words and the category Indwell", () => {
+  it("have a title without end mark or 'my', and the category Indwell", () => {
     const wrong = contributed().filter(
       ({ title, category }) => category !== "Indwell" || /[.!]$|\bmy\b/i.test(title),
     );

@@ -7,7 +7,7 @@ import { taskAt } from "./task.ts";
 import { file, openNew } from "./workspace.ts";
 
 describe("edits of the agent", () => {
-  it("change the open document, and one undo takes all of them back", async () => {
+  it("change the open document, and one undo reverts all of them", async () => {
     const editor = await openNew("shop/invoice.py", INVOICE);
     await taskAt("indwell.refactor", editor, "rounding Fix the rounding");
     const changed = editor.document.getText();
@@ -21,7 +21,7 @@ describe("edits of the agent", () => {
     await vscode.commands.executeCommand("indwell.reject", { all: true, wait: true });
   });
 
-  it("come after what is unsaved was saved, when a command runs", async () => {
+  it("save unsaved text before a command runs", async () => {
     const editor = await openNew("saved/notes.txt", "old\n");
     await editor.edit((builder) => builder.insert(new vscode.Position(0, 0), "unsaved "));
     assert.ok(editor.document.isDirty);

@@ -3,7 +3,7 @@ import Mocha from "mocha";
 
 const TIMEOUT_MS = 30_000;
 
-/** Run all tests; each result is a line of JSON on the console, which the page hands to whoever started it. */
+/** Runs all tests. Each result is a line of JSON on the console, which the page passes to inside-the-host.test.ts. */
 export async function run(): Promise<void> {
   const mocha = new Mocha({ ui: "bdd", timeout: TIMEOUT_MS, slow: TIMEOUT_MS, reporter: "min" });
   mocha.suite.emit("pre-require", globalThis, "", mocha); // gives the tests `describe` and `it`
@@ -20,10 +20,10 @@ export async function run(): Promise<void> {
   const failures = await new Promise<number>((done) => {
     const runner = mocha.run(done);
     runner.on("pass", (test) =>
-      tell({ title: test.fullTitle(), error: null, ms: test.duration ?? 0 }),
+      report({ title: test.fullTitle(), error: null, ms: test.duration ?? 0 }),
     );
     runner.on("fail", (test, error: unknown) =>
-      tell({
+      report({
         title: test.fullTitle(),
         error: error instanceof Error ? (error.stack ?? error.message) : String(error),
         ms: 0,
@@ -33,7 +33,7 @@ export async function run(): Promise<void> {
   if (failures > 0) throw new Error(`${failures} failed`);
 }
 
-function tell(result: {
+function report(result: {
   readonly title: string;
   readonly error: string | null;
   readonly ms: number;

@@ -7,7 +7,7 @@ interface Binding {
   readonly when?: string;
 }
 
-/** The bindings that VS Code and its built-in extensions bring along, without ours. */
+/** The default bindings of VS Code and its built-in extensions, without Indwell's. */
 async function defaults(): Promise<readonly Binding[]> {
   const uri = vscode.Uri.parse("vscode://defaultsettings/keybindings.json");
   const text = (await vscode.workspace.openTextDocument(uri)).getText();
@@ -23,15 +23,15 @@ function isBinding(value: unknown): value is Binding {
   return typeof value === "object" && value !== null && "key" in value && "command" in value;
 }
 
-/** Conditions that cannot hold while an editor has the focus, as ours demand. */
+/** Conditions that cannot hold while an editor has the focus, which Indwell's bindings require. */
 const ELSEWHERE = /notebookCellListFocused|inQuickInput|listFocus|terminalFocus|!inputFocus/;
-/** The condition of keys in a field of ours, where no other key has a meaning. */
+/** The condition of keys in Indwell's inline field, where no other key has a meaning. */
 const IN_OUR_FIELD = /commentController == indwell\.inline/;
-/** Editors use this key for an edit at the selection; docs/editors/vscode.md says how to give it back. */
+/** Editors use this key for an edit at the selection; docs/editors/vscode.md says how to restore VS Code's binding. */
 const TAKEN_ON_PURPOSE = "ctrl+i";
 
 describe("keys", () => {
-  it("take none of VS Code's own away in an editor", async () => {
+  it("override no default key of VS Code in an editor", async () => {
     const own: readonly Binding[] =
       vscode.extensions.getExtension("indwell.indwell")?.packageJSON.contributes.keybindings;
     const others = await defaults();

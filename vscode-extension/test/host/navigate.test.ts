@@ -8,7 +8,7 @@ import { file } from "./workspace.ts";
 const PYTHON = { scheme: "file", pattern: "**/*.py" };
 const FILES = ["shop/invoice.py", "tests/test_invoice.py"];
 
-/** Where a word stands in a document. */
+/** The ranges of a word in a document. */
 function placesOf(document: vscode.TextDocument, word: string): readonly vscode.Range[] {
   return [...document.getText().matchAll(new RegExp(`\\b${word}\\b`, "g"))].map(
     (one) =>
@@ -19,7 +19,7 @@ function placesOf(document: vscode.TextDocument, word: string): readonly vscode.
   );
 }
 
-/** What an extension for Python would give, found by names. */
+/** Registers providers like those of a Python extension, which find symbols by name. */
 function languageFeatures(asked: string[]): vscode.Disposable {
   const wordAt = (document: vscode.TextDocument, at: vscode.Position): string =>
     document.getText(document.getWordRangeAtPosition(at));
@@ -45,8 +45,8 @@ function languageFeatures(asked: string[]): vscode.Disposable {
   );
 }
 
-describe("questions about code", () => {
-  it("are answered by the language features of VS Code, and a rename changes all files", async () => {
+describe("calls of the tool navigate", () => {
+  it("use VS Code's language features, and a rename changes all files", async () => {
     const editor = await cleanFile();
     const asked: string[] = [];
     const features = languageFeatures(asked);
@@ -58,7 +58,7 @@ describe("questions about code", () => {
     } finally {
       features.dispose();
     }
-    // The first rename is asked for until two answers are equal.
+    // The first rename is requested until two answers are equal.
     assert.deepEqual(
       [...new Set(asked)],
       ["definition of total at 14:4", "rename total to sum_of"],

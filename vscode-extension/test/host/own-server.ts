@@ -1,7 +1,7 @@
-/** The server of this window as the system sees it: a process below the extension host. */
+/** The server processes of this window: children of the extension host. */
 import { execFileSync } from "node:child_process";
 
-/** Ids of running servers of this window; usually one. */
+/** Returns the process ids of this window's running servers; usually one. */
 export function serverProcesses(): readonly number[] {
   const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid=,stat=,args="], {
     encoding: "utf8",

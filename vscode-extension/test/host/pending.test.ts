@@ -10,7 +10,7 @@ import { file } from "./workspace.ts";
 const run = <Result>(command: string, ...args: unknown[]): Thenable<Result> =>
   vscode.commands.executeCommand<Result>(command, ...args);
 
-/** Lines of the first file of the shop that have an Accept of their own above them. */
+/** Returns the lines that have their own Accept lens above them. */
 async function changedLines(uri: vscode.Uri): Promise<readonly number[]> {
   const lenses = await run<readonly vscode.CodeLens[]>("vscode.executeCodeLensProvider", uri, 50);
   return lenses
@@ -19,7 +19,10 @@ async function changedLines(uri: vscode.Uri): Promise<readonly number[]> {
     .map((lens) => lens.range.start.line);
 }
 
-async function changed(): Promise<{ editor: vscode.TextEditor; lines: readonly number[] }> {
+async function openWithTwoChanges(): Promise<{
+  editor: vscode.TextEditor;
+  lines: readonly number[];
+}> {
   const editor = await cleanFile();
   await taskAt("indwell.refactor", editor, "rounding Fix the rounding");
   const lines = await until("two changes", async () => {
@@ -29,13 +32,13 @@ async function changed(): Promise<{ editor: vscode.TextEditor; lines: readonly n
   return { editor: await vscode.window.showTextDocument(editor.document), lines };
 }
 
-describe("the commands of review", () => {
+describe("the review commands", () => {
   afterEach(async () => {
     await run("indwell.reject", { all: true });
   });
 
-  it("go from change to change, and judge the one at the cursor", async () => {
-    const { editor, lines } = await changed();
+  it("step through the changes, and accept or reject the change at the cursor", async () => {
+    const { editor, lines } = await openWithTwoChanges();
     const top = new vscode.Position(0, 0);
     editor.selection = new vscode.Selection(top, top);
     await until("the first change", async () => {
@@ -62,23 +65,23 @@ describe("the commands of review", () => {
       const text = editor.document.getText();
       return text === kept ? null : text;
     });
-    assert.notEqual(now, INVOICE, "the accepted change stays");
+    assert.notEqual(now, INVOICE, "the accepted change is kept");
   });
 
-  it("follow a change that moves as the user types above it", async () => {
-    const { editor, lines } = await changed();
+  it("find a change that moved because the user typed above it", async () => {
+    const { editor, lines } = await openWithTwoChanges();
     await editor.edit((builder) => builder.insert(new vscode.Position(0, 0), "# one\n# two\n"));
     const top = new vscode.Position(0, 0);
     editor.selection = new vscode.Selection(top, top);
-    await until("the first change, lower", async () => {
+    await until("the first change, two lines lower", async () => {
       editor.selection = new vscode.Selection(top, top);
       await run("indwell.nextChange");
       return editor.selection.active.line === (lines[0] ?? 0) + 2;
     });
   });
 
-  it("judge a file as a whole", async () => {
-    const { editor } = await changed();
+  it("accept all changes of a file", async () => {
+    const { editor } = await openWithTwoChanges();
     const changedText = editor.document.getText();
     const accepted = await until("a verdict", async () => {
       const found = await run<VerdictResult | undefined>("indwell.acceptFile");
@@ -89,8 +92,8 @@ describe("the commands of review", () => {
     await until("no lenses", async () => (await changedLines(editor.document.uri)).length === 0);
   });
 
-  it("show several files in one editor, and one file as a diff", async () => {
-    const { editor } = await changed();
+  it("open the changes of several files in one editor, and of one file as a diff", async () => {
+    const { editor } = await openWithTwoChanges();
     await taskAt("indwell.refactor", editor, "write shop/second.py");
     await until("a review of two files", async () => {
       await run("indwell.review");

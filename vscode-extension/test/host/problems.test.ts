@@ -4,11 +4,11 @@ import type { TurnResult } from "../../src/protocol.ts";
 import { INVOICE } from "../editor/shop-files.ts";
 import { cleanFile } from "./clean-file.ts";
 
-/** How long the checker of these tests takes, in milliseconds: long enough not to be taken for our own hints. */
+/** Delay of the checker in milliseconds, long enough that Indwell's own hints come before its problems. */
 const CHECKING_MS = 600;
 
-/** A checker like those of languages: it reports on every text a while after it has changed. */
-function checker(find: (text: string) => readonly vscode.Diagnostic[]): vscode.Disposable {
+/** Registers a checker like that of a language extension: it reports problems a while after each change. */
+function registerChecker(find: (text: string) => readonly vscode.Diagnostic[]): vscode.Disposable {
   const problems = vscode.languages.createDiagnosticCollection("checker");
   const check = (document: vscode.TextDocument): void => {
     if (document.uri.path.endsWith("/invoice.py"))
@@ -27,7 +27,7 @@ function checker(find: (text: string) => readonly vscode.Diagnostic[]): vscode.D
   );
 }
 
-async function rounded(editor: vscode.TextEditor): Promise<TurnResult> {
+async function runRounding(editor: vscode.TextEditor): Promise<TurnResult> {
   const at = { line: 0, character: 0 };
   const result = await vscode.commands.executeCommand<TurnResult>("indwell.refactor", {
     uri: editor.document.uri.toString(),
@@ -44,22 +44,22 @@ describe("problems after an edit", () => {
     await vscode.commands.executeCommand("indwell.reject", { all: true });
   });
 
-  it("are waited for: a checker that finds none verifies it", async () => {
+  it("are waited for, and an edit without problems is verified", async () => {
     const editor = await cleanFile();
-    const checking = checker(() => []);
-    const result = await rounded(editor);
+    const checking = registerChecker(() => []);
+    const result = await runRounding(editor);
     checking.dispose();
     assert.match(result.verified, /verified by the editor's problems/);
   });
 
-  it("are told: a new one is no success", async () => {
+  it("are reported, and a new problem is not a verified edit", async () => {
     const editor = await cleanFile();
-    const checking = checker((text) =>
+    const checking = registerChecker((text) =>
       text === INVOICE
         ? []
         : [new vscode.Diagnostic(new vscode.Range(19, 0, 19, 5), "this is wrong now")],
     );
-    const result = await rounded(editor);
+    const result = await runRounding(editor);
     checking.dispose();
     assert.match(result.verified, /1 new error/);
   });

@@ -1,8 +1,8 @@
-/** Turns that a test starts without the panel. */
+/** Starts turns without the panel. */
 import assert from "node:assert/strict";
 import * as vscode from "vscode";
 
-/** Run a command of the server about the first line of an editor, and wait until its turn has ended. */
+/** Runs a command of the server for the first line of an editor, and waits until its turn has ended. */
 export async function taskAt(
   command: string,
   editor: vscode.TextEditor,
@@ -14,5 +14,5 @@ export async function taskAt(
     readonly ending?: string;
     readonly message?: string;
   } | null>(command, given);
-  assert.equal(result?.ending, "done", result?.message ?? "nothing was started");
+  assert.equal(result?.ending, "done", result?.message ?? "no turn was started");
 }

@@ -15,13 +15,13 @@ describe("pending changes", () => {
     await vscode.commands.executeCommand("indwell.reject", { all: true, wait: true });
   });
 
-  it("have a base, a document with the text before them", async () => {
+  it("have a base document with the text before the changes", async () => {
     const base = file("shop/invoice.py").with({ scheme: "indwell-base" });
     const document = await vscode.workspace.openTextDocument(base);
     assert.equal(document.getText(), INVOICE);
   });
 
-  it("read as a unified diff", async () => {
+  it("can be read as a unified diff", async () => {
     const path = `${file("shop/invoice.py").path}.diff`;
     const document = await vscode.workspace.openTextDocument(
       vscode.Uri.from({ scheme: "indwell-diff", path }),
@@ -29,7 +29,7 @@ describe("pending changes", () => {
     assert.match(document.getText(), /^\+ {4}return round\(amount \* \(1 - discount\), 2\)$/m);
   });
 
-  it("open as a diff editor of VS Code's own", async () => {
+  it("open in VS Code's diff editor", async () => {
     await vscode.commands.executeCommand("indwell.review");
     const input = await until("a diff editor", () => {
       const shown = vscode.window.tabGroups.activeTabGroup.activeTab?.input;
@@ -39,7 +39,7 @@ describe("pending changes", () => {
     assert.equal(input.modified.toString(), file("shop/invoice.py").toString());
   });
 
-  it("have lenses to accept and to reject each", async () => {
+  it("have code lenses to accept and to reject", async () => {
     const uri = file("shop/invoice.py");
     await vscode.window.showTextDocument(uri);
     const lenses = await until("lenses", async () => {

@@ -1,16 +1,16 @@
-/** The workspace that the tests have open, and its documents. */
+/** Opens documents of the tests' workspace. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as vscode from "vscode";
 
-/** Address of a file of the workspace. */
+/** Returns the URI of a file in the workspace. */
 export function file(path: string): vscode.Uri {
   const root = vscode.workspace.workspaceFolders?.[0]?.uri;
   if (root === undefined) throw new Error("no folder is open");
   return vscode.Uri.joinPath(root, path);
 }
 
-/** Write a file and show it; each test has files of its own. */
+/** Writes a file and shows it; each test has its own files. */
 export async function openNew(path: string, text: string): Promise<vscode.TextEditor> {
   const uri = file(path);
   mkdirSync(dirname(uri.fsPath), { recursive: true });
