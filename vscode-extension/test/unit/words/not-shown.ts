@@ -1,5 +1,5 @@
 /**
- * Literals that look like texts for users, and are none. A file is here as a whole if its literals
+ * Literals that look like texts for users but are not. A file is listed as a whole if its literals
  * are for programs: markup, patterns, keys of maps.
  */
 
@@ -16,7 +16,7 @@ export const FOR_PROGRAMS: ReadonlySet<string> = new Set([
   "src/webview/markdown/sanitise.ts",
 ]);
 
-/** Literals by the reason why no user reads them in the extension's language. */
+/** Literals, grouped by the reason why they are not translated. */
 export const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = {
   "beginnings of the server's texts": [
     "not allowed:",
@@ -44,7 +44,7 @@ export const NOT_SHOWN: Readonly<Record<string, readonly string[]>> = {
     "a signal",
     "the whole",
   ],
-  "errors that only our code sees": [
+  "errors that only our code reads": [
     "taken back",
     "An answer arrived without a question",
     "no place",

@@ -35,7 +35,7 @@ for (const language of LANGUAGES) {
     }
   });
 
-  test(`${language}: translations keep placeholders, commands, line breaks and edges`, () => {
+  test(`${language}: translations keep placeholders, commands and line breaks, and have no outer blanks`, () => {
     const all = { ...translations(language, "code"), ...translations(language, "manifest") };
     const wrong = Object.entries(all).filter(
       ([text, to]) =>
@@ -48,7 +48,7 @@ for (const language of LANGUAGES) {
   });
 }
 
-test("texts have different names in a package, and no name is a text", () => {
+test("each text has a short key of its own, and no key equals a text", () => {
   const texts = [...words.keys.keys()];
   const names = new Set(texts.map(shortKey));
   assert.equal(names.size, texts.length);
@@ -60,14 +60,14 @@ test("texts have different names in a package, and no name is a text", () => {
   assert.equal(t("Stop {0}", "pytest"), "pytest stoppen");
 });
 
-test("no visible text of a source bypasses the translation", () => {
+test("no visible text in the source bypasses the translation", () => {
   const allowed = new Set(Object.values(NOT_SHOWN).flat());
   const bare = words.bare.filter(({ file, text }) => !FOR_PROGRAMS.has(file) && !allowed.has(text));
   assert.deepEqual(bare, []);
   assert.deepEqual(words.unclear, []);
 });
 
-test("the list of texts that are not shown has no entry too many", () => {
+test("the list of texts that are not shown has no unused entry", () => {
   const found = new Set(words.bare.map(({ text }) => text));
   const files = new Set(words.bare.map(({ file }) => file));
   assert.deepEqual(
@@ -82,7 +82,7 @@ test("the list of texts that are not shown has no entry too many", () => {
   );
 });
 
-test("each program sets its language before it loads any other module of ours", () => {
+test("each entry point imports its language module first", () => {
   for (const entry of [
     "src/extension/extension.ts",
     "src/extension/server/language-client.ts",
@@ -93,7 +93,7 @@ test("each program sets its language before it loads any other module of ours", 
   }
 });
 
-test("a text is shown in the language, with values; without a translation, in English", () => {
+test("a text is translated with its values, and stays English without a translation", () => {
   const bundle: Texts = { "Stop {0}": "{0} stoppen", "{0} files": "{0} Dateien" };
   assert.equal(t("Stop {0}", "pytest"), "Stop pytest");
   speak({ name: "de", bundle });
@@ -103,13 +103,13 @@ test("a text is shown in the language, with values; without a translation, in En
   assert.equal(plural(1, "{0} file", "{0} files"), "1 file");
 });
 
-test("one thing has its own form only in languages that have one", () => {
+test("the singular form is used only in languages that have one", () => {
   assert.deepEqual(LANGUAGES.map(hasSingular), [true, false]);
   speak({ name: "zh-cn", bundle: { "{0} files": "{0} 个文件" } });
   assert.equal(plural(1, "{0} file", "{0} files"), "1 个文件");
 });
 
-test("the panel knows the server's words in each language, and others stay English", () => {
+test("the panel has the server's translations, and texts that the panel parses stay English", () => {
   const read = ["not sandboxed", "outside the sandbox"];
   for (const language of LANGUAGES) {
     const name = language === "zh-cn" ? "zh" : language;

@@ -19,7 +19,9 @@ export function serveSession({ backend }: Room): RandomServer {
   return server;
 }
 
-/** The parts of a chat whose callbacks do nothing. The nonces are `nonce-1`, `nonce-2` and so on. */
+/**
+ * The parts of a chat whose callbacks do nothing. The nonces are `nonce-1`, `nonce-2` and so on.
+ */
 export function chatParts({ backend, clock, ports }: Room, memory: Memory): Surroundings {
   let nonces = 0;
   return {

@@ -8,7 +8,7 @@ import {
 } from "../../../../src/extension/client/keys.ts";
 import { memorySecrets } from "../first-run/memory-secrets.ts";
 
-test("a key is kept by its origin, replaced, listed by origin only, and forgotten", async () => {
+test("a key is stored, replaced, listed and deleted by its origin", async () => {
   const secrets = memorySecrets();
   await keepKey(secrets, "https://b.example", "k1");
   await keepKey(secrets, "https://a.example", "k2");
@@ -23,7 +23,7 @@ test("a key is kept by its origin, replaced, listed by origin only, and forgotte
   assert.equal(secrets.stored.size, 0);
 });
 
-test("a store that cannot be read counts as none", async () => {
+test("an unreadable store counts as empty, and entries that are not text are ignored", async () => {
   assert.deepEqual(await keysForServer(memorySecrets("{")), {});
   assert.deepEqual(await keysForServer(memorySecrets('{"a": 1, "b": "k"}')), { b: "k" });
   assert.deepEqual(await keysForServer(memorySecrets("null")), {});

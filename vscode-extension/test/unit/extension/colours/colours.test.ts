@@ -69,8 +69,8 @@ function colourer(): Colourer {
   );
 }
 
-/** Pieces with a colour, as `text colour`, an italic one with a star. */
-function told(code: string, coloured: Coloured | null): readonly string[] {
+/** The coloured pieces as `text colour`, with a star for italic. */
+function colouredPieces(code: string, coloured: Coloured | null): readonly string[] {
   let at = 0;
   const pieces: string[] = [];
   for (let index = 0; index < (coloured?.runs.length ?? 0); index += 2) {
@@ -84,32 +84,36 @@ function told(code: string, coloured: Coloured | null): readonly string[] {
   return pieces;
 }
 
-test("code has the colours of the grammar and the theme of the editor, by each name of a language", async () => {
+test("code gets the colours of the editor's grammar and theme for each name of its language", async () => {
   const own = colourer();
   const theme = { name: "Dark 2026", rules: [] };
   const expected = ["for #c586c0", '"for" #ce9178*'];
   for (const language of ["tiny", "Tiny Talk", "tny", "TINY"])
-    assert.deepEqual(told(CODE, await own.colour(CODE, language, theme)), expected, language);
+    assert.deepEqual(
+      colouredPieces(CODE, await own.colour(CODE, language, theme)),
+      expected,
+      language,
+    );
 });
 
-test("another theme, a list of properties too, and the user's own rules change the colours", async () => {
+test("another theme, also one in the tmTheme format, and the user's own rules change the colours", async () => {
   const own = colourer();
   const plain = await own.colour(CODE, "tiny", { name: "Old", rules: [] });
-  assert.deepEqual(told(CODE, plain), ["for #00ff00"]);
+  assert.deepEqual(colouredPieces(CODE, plain), ["for #00ff00"]);
   const rules = customRules(
     { strings: "#123456", "[Dark*]": { keywords: { foreground: "#654321" } }, "[Old]": {} },
     "Dark 2026",
   );
   const changed = await own.colour(CODE, "tiny", { name: "Dark 2026", rules });
-  assert.deepEqual(told(CODE, changed), ["for #654321", '"for" #123456*']);
+  assert.deepEqual(colouredPieces(CODE, changed), ["for #654321", '"for" #123456*']);
 });
 
-test("a theme or a language that is not installed here gives no colours, and kinds of words instead", async () => {
+test("a theme or language that is not installed gives no colours, and kinds of tokens are the fallback", async () => {
   const own = colourer();
   assert.equal(await own.colour(CODE, "tiny", { name: "Elsewhere", rules: [] }), null);
   assert.equal(await own.colour(CODE, "unheard", { name: "Old", rules: [] }), null);
   const code = 'for x in "a<b": pass';
-  assert.deepEqual(told(code, kindsOf(code, "python")), [
+  assert.deepEqual(colouredPieces(code, kindsOf(code, "python")), [
     "for hljs-keyword",
     "in hljs-keyword",
     '"a<b" hljs-string',
@@ -118,7 +122,7 @@ test("a theme or a language that is not installed here gives no colours, and kin
   assert.equal(kindsOf(code, "unheard"), null);
 });
 
-test("comments and last commas in a theme are left out, and marks of them in strings stay", () => {
+test("comments and trailing commas in a theme file are ignored, but not inside strings", () => {
   const text = '{ "a": "// no, /* no */ ,]", /* yes */ "b": [1, 2, /* last */ ], // end\n }';
   assert.deepEqual(parseJsonWithComments(text), { a: "// no, /* no */ ,]", b: [1, 2] });
 });

@@ -19,7 +19,7 @@ const PLACE = { uri: "file:///a.py", number: 2, total: 3, all: 5, isMac: false }
 const titles = (change: PendingLines, place = PLACE) =>
   changeBar(change, place).map(({ title }) => title.replaceAll("\u00a0", " "));
 
-test("a bar has the verdicts, the neighbours and the diff, with their keys", () => {
+test("the bar of a change offers its verdicts, its neighbours and its diff, with the keys", () => {
   assert.deepEqual(titles(CHANGE), [
     "$(check) Accept Ctrl+K Y",
     "$(close) Reject Ctrl+K N",
@@ -39,7 +39,7 @@ test("a bar has the verdicts, the neighbours and the diff, with their keys", () 
   );
 });
 
-test("a single change has no neighbours, and a new file says so", () => {
+test("the bar of a single change has no neighbours, and marks a new file and an edited change", () => {
   const alone = { ...PLACE, number: 1, total: 1, all: 1, isMac: true };
   assert.deepEqual(titles({ ...CHANGE, kind: "create", touched: true }, alone), [
     "$(check) Accept ⌘K Y",
@@ -48,7 +48,7 @@ test("a single change has no neighbours, and a new file says so", () => {
   ]);
 });
 
-test("a file with several changes, or with a verdict to undo, has a bar at its top", () => {
+test("a file with several changes or a verdict to undo has a bar at its top", () => {
   const words = (hunks: readonly string[], undo: string) =>
     fileBar(hunks, "file:///a.py", undo, false).map(({ title }) => title.replaceAll("\u00a0", " "));
   assert.deepEqual(words(["h1"], ""), []);
@@ -60,7 +60,7 @@ test("a file with several changes, or with a verdict to undo, has a bar at its t
   assert.deepEqual(words(["h1"], "accepted 1 change in a.py"), ["$(discard) Undo Ctrl+K Shift+Y"]);
 });
 
-test("the keys of the bar are those of the manifest", () => {
+test("the keys in the bar equal the key bindings of the manifest", () => {
   const manifest: {
     contributes: { keybindings: { command: string; key: string; mac: string }[] };
   } = JSON.parse(readFileSync("package.json", "utf8"));

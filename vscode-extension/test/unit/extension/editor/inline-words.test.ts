@@ -1,4 +1,4 @@
-/** What the field at the selection says while its turn runs, and how it ends. */
+/** The words of the inline field while its turn runs, and the outcome of the turn. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -7,6 +7,7 @@ import {
   turnOutcome,
 } from "../../../../src/extension/editor/inline/inline-words.ts";
 import type { Event, TurnFinished } from "../../../../src/protocol.ts";
+import { usage } from "../../fixtures.ts";
 
 const TOOL: Event = {
   type: "toolStarted",
@@ -27,15 +28,7 @@ function ended(how: Partial<TurnFinished>): TurnFinished {
     answer: "",
     draft: "",
     rounds: 1,
-    usage: {
-      input: 1,
-      output: 1,
-      cached: 0,
-      cache_write: 0,
-      cache_hour: 0,
-      thinking: 0,
-      reported: true,
-    },
+    usage: usage(1, 1),
     cost: null,
     seconds: 1,
     changes: [],
@@ -50,13 +43,13 @@ function ended(how: Partial<TurnFinished>): TurnFinished {
   };
 }
 
-test("the place and the present step are told in few words; steps of sub-agents are not", () => {
+test("the field shows its lines and the current step, but no step of a sub-agent", () => {
   assert.deepEqual([linesWords(2, 2), linesWords(2, 8)], ["line 3", "lines 3–9"]);
   assert.equal(stepWords(TOOL), "Edit shop/invoice.py");
   assert.equal(stepWords({ ...TOOL, agent: "explore" }), null);
 });
 
-test("changes and a stop end the field, words go to the chat, and a failure gives the reason", () => {
+test("a turn with changes or a cancelled turn is done, an answer goes to the chat, and a failure has a reason", () => {
   const changes = [{ path: "a.py", added: 1, removed: 1, created: false }];
   assert.deepEqual(turnOutcome(ended({ changes, ending: "failed" })), { kind: "done" });
   assert.deepEqual(turnOutcome(ended({ ending: "cancelled" })), { kind: "done" });

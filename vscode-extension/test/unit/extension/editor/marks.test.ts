@@ -15,7 +15,7 @@ function lines(first: number, count: number, old = ""): PendingLines {
   return { id: `${first}`, kind: "change", first, count, old, removed, turn: 1, touched: false };
 }
 
-test("added lines get a bar and a background, a place without new lines a thin line", () => {
+test("added lines get a bar and a background, and removed lines get a thin line", () => {
   const replaced = lines(2, 3, "a\n");
   const gone = lines(9, 0, "b\nc\n");
   const run = { first: 2, last: 4, change: replaced };
@@ -35,7 +35,7 @@ test("a new file has a bar and no background", () => {
   });
 });
 
-test("nothing is drawn behind the end of a text that became shorter", () => {
+test("marks beyond the end of a shortened text move to its last line", () => {
   const found = marks([lines(90, 5, "x\n"), lines(95, 0, "x\n")], 10);
   assert.deepEqual([found.bars[0]?.first, found.bars[0]?.last], [9, 9]);
   assert.equal(found.gaps[0]?.first, 9);
@@ -44,7 +44,7 @@ test("nothing is drawn behind the end of a text that became shorter", () => {
 const of = (change: PendingLines, fresh: readonly string[]) =>
   details({ first: change.first, last: change.first + change.count - 1, change }, fresh);
 
-test("words that went are shown where they were, and words that came are marked", () => {
+test("removed words are shown at their old positions, and added words are marked", () => {
   const change = lines(4, 2, "  amount += round(line.count * price, 2)\r\n  return amount\r\n");
   assert.deepEqual(of(change, ["  amount += line.count * price", "  return abs(amount)"]), {
     words: [
@@ -59,7 +59,7 @@ test("words that went are shown where they were, and words that came are marked"
   });
 });
 
-test("removed lines stand at the ends of the new ones, and are counted where there is no more room", () => {
+test("removed lines are shown at the ends of new lines, and those without a line of their own are counted", () => {
   const old = "first removed\n\nkeep this word here\nsecond removed\nthird removed\n";
   assert.deepEqual(of(lines(4, 2, old), ["keep this other word here", "all new"]), {
     words: [{ line: 4, from: 10, to: 16 }],
@@ -72,7 +72,7 @@ test("removed lines stand at the ends of the new ones, and are counted where the
   assert.deepEqual(of(lines(9, 0, "one\ntwo\n"), []).ghosts, [{ line: 9, text: "one", more: 1 }]);
 });
 
-test("a line that lost much shows its old form as a whole", () => {
+test("a line with a long removed part shows its old text in full", () => {
   const old = `call(kept, also_kept, ${"gone, ".repeat(20)}and_kept_as_well, ${"x".repeat(60)})\n`;
   const found = of(lines(0, 1, old), [
     `call(kept, also_kept, and_kept_as_well, ${"x".repeat(60)})`,
@@ -81,7 +81,7 @@ test("a line that lost much shows its old form as a whole", () => {
   assert.equal(found.ghosts[0]?.text, old.trimEnd());
 });
 
-test("whole files and texts without lines have no marks within lines", () => {
+test("created, deleted and opaque files have no marks within lines", () => {
   const kinds = ["create", "delete", "opaque"] as const;
   for (const kind of kinds) {
     assert.deepEqual(of({ ...lines(0, 1, "old\n"), kind }, ["old"]), {
@@ -92,7 +92,7 @@ test("whole files and texts without lines have no marks within lines", () => {
   }
 });
 
-test("removed text is one line without tabs, wide gaps, or characters that hide", () => {
+test("removed text is one short line without tabs, plain blanks or hidden characters", () => {
   assert.equal(lostWords("a b", 4), "a\u00a0b");
   assert.equal(lostWords("\tif x:\t# 値", 4), "    if x:   # 値".replaceAll(" ", "\u00a0"));
   assert.doesNotMatch(lostWords("a\u202eb\u200bc", 4), /[\u202e\u200b]/);
@@ -106,7 +106,7 @@ test("removed text is one line without tabs, wide gaps, or characters that hide"
   );
 });
 
-test("a change of a notebook is placed in its cells", () => {
+test("a change of a notebook is split among its cells", () => {
   assert.deepEqual(
     inCells(lines(4, 2, "old\n"), [2, 2, 1]),
     [{ cell: 1, change: lines(0, 2, "old\n") }].map((one) => ({
@@ -123,7 +123,7 @@ test("a change of a notebook is placed in its cells", () => {
   );
 });
 
-test("of very many changes the first are drawn", () => {
+test("the number of drawn changes has a limit", () => {
   const many = Array.from({ length: MOST + 50 }, (_, index) => lines(index * 2, 1));
   assert.equal(marks(many, 100_000).bars.length, MOST);
 });
@@ -134,7 +134,7 @@ const STOPS: readonly Stop[] = [
   { id: "b0", uri: "b", line: 1, count: 1 },
 ];
 
-test("next and previous go through all files, and round", () => {
+test("next and previous visit the changes of all files and wrap around", () => {
   const next = (uri: string | null, line: number) => neighbour(STOPS, uri, line, "next")?.id;
   const previous = (uri: string | null, line: number) =>
     neighbour(STOPS, uri, line, "previous")?.id;
@@ -147,7 +147,7 @@ test("next and previous go through all files, and round", () => {
   assert.equal(neighbour([], "a", 0, "next"), null);
 });
 
-test("the cursor touches a change on any of its lines, and removed ones at theirs", () => {
+test("the cursor touches a change on any of its lines, and removed lines at their position", () => {
   assert.deepEqual(
     touching(STOPS, "a", 10, 10).map((one) => one.id),
     ["a1"],
@@ -159,7 +159,7 @@ test("the cursor touches a change on any of its lines, and removed ones at their
   assert.deepEqual(touching(STOPS, "a", 11, 11), []);
 });
 
-test("500 changes of one file are marked in a few milliseconds, and the details of those in sight too", () => {
+test("500 changes of one file and the details of the visible changes are marked within 200 ms", () => {
   const many = Array.from({ length: 500 }, (_, n) =>
     lines(n * 10, 3, `total = round(price_${n}, 2)\nsum = total\nreturn sum\n`),
   );

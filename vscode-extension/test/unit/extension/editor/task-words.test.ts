@@ -8,7 +8,7 @@ function task(over: Partial<TaskRow>): TaskRow {
   return { id: "t3", title: "Move it", state: "open", ...empty, ...over };
 }
 
-test("a task says whether it starts by itself and what it waits for", () => {
+test("the figure of a task shows its state and the tasks it waits for", () => {
   assert.equal(taskFigure(task({})), "t3 · open");
   assert.equal(taskFigure(task({ waitsFor: ["t1", "t2"] })), "t3 · after t1, t2");
   assert.equal(taskFigure(task({ state: "waiting", waitsFor: ["t1"] })), "t3 · waits for t1");

@@ -16,7 +16,7 @@ function row(
   return { id, uri: `file:///${path}`, path, range, turn, session: "s", kind, ...texts };
 }
 
-test("no two offers mean the same changes, and each names them by id", () => {
+test("each offer covers a different set of changes and lists their ids", () => {
   const rows = [row("1", "a", 1), row("2", "a", 2), row("3", "b", 2)];
   const offers = verdictOffers("accept", rows, ["1"], "file:///a");
   assert.deepEqual(
@@ -32,7 +32,7 @@ test("no two offers mean the same changes, and each names them by id", () => {
   assert.deepEqual(verdictOffers("reject", [], [], null), []);
 });
 
-test("a new file has no text before, a deleted one none after", () => {
+test("a new file has no text before the changes, and a deleted file has none after them", () => {
   const rows = [
     row("1", "a", 1),
     row("2", "a", 1),
@@ -49,7 +49,7 @@ test("a new file has no text before, a deleted one none after", () => {
   );
 });
 
-test("a base of a turn says whose turn it is", () => {
+test("the query for the base of a turn names the session and the turn", () => {
   assert.equal(baseQuery({ session: "s1", turn: 4 }), "session=s1&turn=4");
   assert.equal(baseQuery({}), "");
 });

@@ -1,4 +1,4 @@
-/** What a terminal and the test explorer tell, as text for the model. */
+/** Terminal output and test results as text for the model. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -9,7 +9,7 @@ import {
 import { MOST_TEXT } from "../../../../src/extension/editor/attach/mention.ts";
 import { testText } from "../../../../src/extension/editor/commands/test-text.ts";
 
-test("an output loses colours, titles and marks of the shell, and of a line only the last text stays", () => {
+test("output loses colours, titles and shell marks, and an overwritten line keeps its last text", () => {
   const raw =
     "\x1b]633;C\x07\x1b]0;make\x1b\\\x1b[1;31mError\x1b[0m: no rule\r\n" +
     "10 %\r50 %\r100 %\r\r\nabx\bc\tend\x07\r\n\x1b[?25h\x1b(B\x9b2K\r\n";
@@ -17,14 +17,14 @@ test("an output loses colours, titles and marks of the shell, and of a line only
   assert.equal(plainOutput("a\r\n\r\nb\r\n"), "a\n\nb");
 });
 
-test("an escape sequence that does not end, as at the cut of a long output, takes no text with it", () => {
+test("an incomplete escape sequence removes none of the text around it", () => {
   assert.equal(
     plainOutput("31mred\x1b[0m and \x1b]never ended\nlast"),
     "31mred and never ended\nlast",
   );
 });
 
-test("a command is told with its output and how it ended; a chip names it in one line", () => {
+test("the text of a command has its output and exit code, and the label of its chip is one line", () => {
   const run = { command: "make all\n  -j 2 ", exitCode: 2, output: "no rule" };
   assert.equal(runLabel(run), "Terminal: make all -j 2 (exit code 2)");
   assert.equal(runText(run), "$ make all\n  -j 2\nno rule\n[exit code 2]");
@@ -35,7 +35,7 @@ test("a command is told with its output and how it ended; a chip names it in one
   assert.ok(long.length <= MOST_TEXT && long.endsWith("y\n[exit code 2]"));
 });
 
-test("a failing test is told with what was expected; without a message that is said", () => {
+test("the text of a failed test has the expected and actual values, and states that a message is missing", () => {
   const failed = {
     names: ["tests", "test_total"],
     place: "tests/test_invoice.py:4",

@@ -47,7 +47,7 @@ function flowWith(answers: readonly (LoginResult | Error)[], providers = PROVIDE
   return { flow, sent, actions, secrets, last, login };
 }
 
-test("the server's request is answered with yes when a login succeeds, and the key is kept by its origin", async () => {
+test("a successful login answers the server's request and stores the key by its origin", async () => {
   const { flow, sent, secrets, last, login } = flowWith([OK]);
   const answer = flow.ask("no model is set");
   await flow.handle({ type: "firstRun", step: "refresh" });
@@ -59,7 +59,7 @@ test("the server's request is answered with yes when a login succeeds, and the k
   assert.equal(last(), null);
 });
 
-test("the key stands in no action, whatever happens", async () => {
+test("no action of the flow contains the key, also after an error and during a choice of models", async () => {
   const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
   const { flow, actions, login } = flowWith([new Error(`refused: ${KEY}`), choice, OK]);
   await flow.open();
@@ -70,7 +70,7 @@ test("the key stands in no action, whatever happens", async () => {
   assert.ok(!JSON.stringify(actions).includes(KEY));
 });
 
-test("the choice of a model goes with the key that was typed just before, for the same address only", async () => {
+test("choosing a model for another address does not send the key that was typed before", async () => {
   const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
   const { flow, sent, secrets, login } = flowWith([choice, choice, OK]);
   await flow.open();
@@ -87,7 +87,7 @@ test("the choice of a model goes with the key that was typed just before, for th
   assert.deepEqual(await keysForServer(secrets), { "https://api.example.com": KEY });
 });
 
-test("no key is stored for a login without one, or one that failed", async () => {
+test("a failed login and a login without a key store no key", async () => {
   const { flow, secrets, sent, login } = flowWith([
     { ...OK, ok: false, origin: "" },
     { ...OK, origin: "" },
@@ -99,7 +99,7 @@ test("no key is stored for a login without one, or one that failed", async () =>
   assert.equal(secrets.stored.size, 0);
 });
 
-test("notes of a login that succeeded are shown before the flow closes with yes", async () => {
+test("the notes of a successful login are shown before the flow closes", async () => {
   const noted = { ...OK, notes: ["its context is small"] };
   const { flow, last, login } = flowWith([noted]);
   const answer = flow.ask("no model");
@@ -110,7 +110,7 @@ test("notes of a login that succeeded are shown before the flow closes with yes"
   assert.deepEqual(await answer, { ok: true });
 });
 
-test("giving up answers with no, to all who wait", async () => {
+test("cancelling the flow answers every waiting request with no", async () => {
   const { flow, last } = flowWith([]);
   const answers = [flow.ask("one"), flow.ask("two")];
   await flow.handle({ type: "firstRun", step: "cancel" });
@@ -119,7 +119,7 @@ test("giving up answers with no, to all who wait", async () => {
   assert.equal(flow.isOpen, false);
 });
 
-test("an error of the server is one sentence in the flow, which stays open", async () => {
+test("a server error is shown in the flow, which accepts another attempt", async () => {
   const { flow, last, login } = flowWith([new Error("no place for keys")]);
   await flow.open();
   await login(KEY);
@@ -127,7 +127,7 @@ test("an error of the server is one sentence in the flow, which stays open", asy
   assert.equal(last()?.busy, false);
 });
 
-test("one press uses the first of the editor's own models, without a key", async () => {
+test("one press logs in with the first of the editor's models and without a key", async () => {
   const providers = { ...PROVIDERS, editor: ["gpt-5@vscode", "mini@vscode"] };
   const { flow, last, sent } = flowWith([OK], providers);
   await flow.useEditorModels();
@@ -139,7 +139,7 @@ test("one press uses the first of the editor's own models, without a key", async
   assert.equal(last(), null);
 });
 
-test("an editor without models of its own is told so, and the other ways stay in sight", async () => {
+test("an editor without models gives an error, and the other providers stay listed", async () => {
   const { flow, last, sent } = flowWith([]);
   await flow.useEditorModels();
   assert.match(last()?.error ?? "", /Sign in to GitHub Copilot/);
@@ -150,7 +150,7 @@ test("an editor without models of its own is told so, and the other ways stay in
   );
 });
 
-test("an empty panel offers a ready model of this machine, and one press uses it", async () => {
+test("an empty panel offers a ready local model, and one press logs in with it", async () => {
   const busy = {
     name: "vllm",
     title: "vLLM",

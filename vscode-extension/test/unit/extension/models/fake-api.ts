@@ -1,4 +1,4 @@
-/** The classes of VS Code's API that hold parts of messages, as plain as they are there. */
+/** The classes of VS Code's API for the parts of messages. */
 import type { Api } from "../../../../src/extension/models/translate.ts";
 
 class LanguageModelTextPart {
@@ -38,12 +38,12 @@ class LanguageModelChatMessage {
   ) {}
 }
 
-/** Only a proposal of the API has it. */
+/** A class that only a proposed API has. */
 export class LanguageModelThinkingPart {
   constructor(readonly value: string | string[]) {}
 }
 
-/** All of it. */
+/** The classes as the API that the extension uses. */
 export const API = {
   LanguageModelChatMessage,
   LanguageModelChatMessageRole: { User: 1, Assistant: 2 },

@@ -4,8 +4,8 @@ import { ModelList, type Offered, rowOf } from "../../../../src/extension/models
 
 const SMALL: Offered = { vendor: "copilot", id: "small", maxInputTokens: 64_000 };
 
-/** Says after how many milliseconds something is due, and does it. */
-function dueClock() {
+/** A clock whose `next` runs the next callback and returns its delay in milliseconds. */
+function manualClock() {
   const due: { ms: number; run: () => void }[] = [];
   return {
     after: (ms: number, run: () => void) => {
@@ -22,7 +22,7 @@ function dueClock() {
   };
 }
 
-test("a model is told with what the editor knows of it, and null where it does not say", () => {
+test("the row of a model has the editor's values, and null for unknown values", () => {
   const capabilities = { supportsImageToText: true, supportsToolCalling: "perhaps" };
   assert.deepEqual(rowOf({ ...SMALL, capabilities }), {
     vendor: "copilot",
@@ -34,8 +34,8 @@ test("a model is told with what the editor knows of it, and null where it does n
   assert.equal(rowOf({ ...SMALL, maxInputTokens: Number.NaN }).window, null);
 });
 
-test("a change is told once somebody has asked for the list, and only if it is one", async () => {
-  const clock = dueClock();
+test("a change of the models is reported only after the list was requested and if the list differs", async () => {
+  const clock = manualClock();
   let models: readonly Offered[] = [];
   let changes = 0;
   const list = new ModelList(
@@ -58,7 +58,7 @@ test("a change is told once somebody has asked for the list, and only if it is o
     (await list.rows()).map((row) => row.id),
     ["small"],
   );
-  // The editor says so because it was asked: it is looked at ever more rarely.
+  // The editor reports a change because it was asked, so each check waits longer.
   for (const ms of [500, 1_000, 2_000]) {
     list.heard();
     assert.equal(await clock.next(), ms);

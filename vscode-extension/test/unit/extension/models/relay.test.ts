@@ -6,8 +6,8 @@ import type { Piece } from "../../../../src/extension/models/translate.ts";
 const text = (words: string): Piece => ({ kind: "text", text: words });
 const call: Piece = { kind: "call", id: "c1", name: "grep", arguments: "{}" };
 
-/** A clock whose time goes on when the test says so. */
-function handClock() {
+/** A clock that the test advances. */
+function manualClock() {
   const waiting: (() => void)[] = [];
   return {
     after: (_ms: number, run: () => void) => {
@@ -26,8 +26,8 @@ function handClock() {
 
 const known = (part: unknown): Piece | null => (part === null ? null : (part as Piece));
 
-test("pieces go in batches, texts joined, calls in their place, and all of them before the end", async () => {
-  const clock = handClock();
+test("pieces are sent in order and in batches with joined texts, and all of them before the end", async () => {
+  const clock = manualClock();
   const sent: (readonly Piece[])[] = [];
   async function* stream() {
     yield text("We");
@@ -43,7 +43,7 @@ test("pieces go in batches, texts joined, calls in their place, and all of them 
   assert.equal(clock.waiting.length, 0);
 });
 
-test("a stream is read no faster than large batches are taken", async () => {
+test("a stream is read no faster than its large batches are sent", async () => {
   let read = 0;
   let take = (): void => {};
   async function* stream() {
@@ -56,7 +56,7 @@ test("a stream is read no faster than large batches are taken", async () => {
       new Promise((resolve) => {
         take = resolve;
       }),
-    handClock(),
+    manualClock(),
   );
   const settle = () => new Promise((resolve) => setImmediate(resolve));
   for (const step of [0, 1, 2]) {
@@ -67,23 +67,23 @@ test("a stream is read no faster than large batches are taken", async () => {
   await relayed;
 });
 
-test("what came before a failure is sent, and the failure is the stream's own", async () => {
+test("the pieces before a failure are sent, and the stream's error is passed on", async () => {
   const sent: (readonly Piece[])[] = [];
   async function* stream() {
     yield text("Half of");
     throw new Error("quota");
   }
   const send = async (pieces: readonly Piece[]) => void sent.push(pieces);
-  await assert.rejects(relay(stream(), known, send, handClock()), /quota/);
+  await assert.rejects(relay(stream(), known, send, manualClock()), /quota/);
   assert.deepEqual(sent, [[text("Half of")]]);
 });
 
-test("a server that is gone ends the reading", async () => {
+test("a failed send ends the reading of the stream", async () => {
   let read = 0;
   async function* stream() {
     for (; read < 100; read += 1) yield text("x".repeat(40_000));
   }
   const gone = () => Promise.reject(new Error("the line is closed"));
-  await assert.rejects(relay(stream(), known, gone, handClock()), /closed/);
+  await assert.rejects(relay(stream(), known, gone, manualClock()), /closed/);
   assert.equal(read, 0);
 });

@@ -35,9 +35,9 @@ const REQUEST: ModelRequest = {
   justification: "why",
 };
 
-test("a request becomes messages of the editor, with calls, results and pictures", () => {
-  const told = messagesOf(API, REQUEST).map(({ role, content }) => ({ role, content }));
-  assert.deepEqual(JSON.parse(JSON.stringify(told)), [
+test("a request becomes messages of the editor's API, with calls, results and pictures", () => {
+  const messages = messagesOf(API, REQUEST).map(({ role, content }) => ({ role, content }));
+  assert.deepEqual(JSON.parse(JSON.stringify(messages)), [
     { role: 1, content: [{ value: "You are Indwell." }] },
     {
       role: 1,
@@ -57,13 +57,13 @@ test("a request becomes messages of the editor, with calls, results and pictures
   ]);
 });
 
-test("a model is found by its vendor, and its id may hold a slash", () => {
+test("a model's name is split at its first slash into vendor and id", () => {
   assert.deepEqual(selectorOf("copilot/small"), { vendor: "copilot", id: "small" });
   assert.deepEqual(selectorOf("open/maker/model"), { vendor: "open", id: "maker/model" });
   assert.deepEqual(selectorOf("nameless"), { vendor: "", id: "nameless" });
 });
 
-test("parts of a reply become pieces, and what is no part of it becomes none", () => {
+test("the parts of a reply become pieces, and empty or unknown parts become null", () => {
   const { LanguageModelTextPart, LanguageModelToolCallPart, LanguageModelDataPart } = API;
   const pieces = [
     new LanguageModelTextPart("Well."),
@@ -85,7 +85,7 @@ test("parts of a reply become pieces, and what is no part of it becomes none", (
   ]);
 });
 
-test("a failure is told with the name that the editor gives it and the words of its causes", () => {
+test("a failure has the editor's error code and the message of the error or of its causes", () => {
   const blocked = Object.assign(new Error("", { cause: new Error("quota used up") }), {
     code: "Blocked",
   });

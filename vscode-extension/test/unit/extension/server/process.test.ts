@@ -6,7 +6,7 @@ import {
 } from "../../../../src/extension/server/configuration.ts";
 import { readLine, tracedLine, whyNotStarted } from "../../../../src/extension/server/log-lines.ts";
 
-test("the server gets the user's variables without the editor's own", () => {
+test("the server gets the user's environment variables without those of the editor", () => {
   const own = {
     PATH: "/usr/bin",
     HOME: "/home/ada",
@@ -23,13 +23,13 @@ test("the server gets the user's variables without the editor's own", () => {
   });
 });
 
-test("keys go along by their origins, and only those that the editor keeps", () => {
+test("the server gets only the keys that the editor stores, by origin", () => {
   const keys = { "https://api.example": "k-1" };
   assert.deepEqual(serverVariables({ INDWELL_KEYS: "someone else's" }, {}), {});
   assert.deepEqual(serverVariables({}, keys), { INDWELL_KEYS: JSON.stringify(keys) });
 });
 
-test("a line of the server's log has the level that it names", () => {
+test("a line of the server's log gets the level that it begins with", () => {
   assert.deepEqual(readLine("WARNING slow disk"), { level: "warn", text: "slow disk" });
   assert.deepEqual(readLine("CRITICAL broken"), { level: "error", text: "broken" });
   assert.deepEqual(readLine("Traceback (most recent call last):"), {
@@ -38,13 +38,13 @@ test("a line of the server's log has the level that it names", () => {
   });
 });
 
-test("a trace names messages and never holds what is in them", () => {
+test("a trace contains the names of messages but not their contents", () => {
   const traced = 'Sending request \'indwell/login - (7)\'.\nParams: {"key": "sk-secret"}';
   assert.equal(tracedLine(traced), "Sending request 'indwell/login - (7)'.");
   assert.equal(tracedLine('{"key": "sk-secret"}'), undefined);
 });
 
-test("only what somebody set goes to the server", () => {
+test("only server settings with a value are sent to the server", () => {
   const set: Record<string, object> = {
     mode: { globalValue: "plan" },
     max_output: { globalValue: null },
@@ -56,7 +56,7 @@ test("only what somebody set goes to the server", () => {
   assert.deepEqual(sent, { mode: "plan" });
 });
 
-test("the settings page's names and choices become the server's own", () => {
+test("names and choices of the settings page are translated into the server's settings", () => {
   const set: Record<string, object> = {
     mode: { globalValue: "config" },
     model: { globalValue: "" },
@@ -78,7 +78,7 @@ test("the settings page's names and choices become the server's own", () => {
   });
 });
 
-test("a workspace may choose the model, and cannot put its value before the user's elsewhere", () => {
+test("a workspace can override the user's model, but cannot set the mode, rules or base URL", () => {
   const set: Record<string, object> = {
     model: { globalValue: "large", workspaceValue: "small" },
     mode: { globalValue: "plan", workspaceValue: "auto" },
@@ -89,7 +89,7 @@ test("a workspace may choose the model, and cannot put its value before the user
   assert.deepEqual(sent, { model: "small", mode: "plan", rules_deny: ["curl"] });
 });
 
-test("a start that failed is told by the server's own last words, and never by words about pipes", () => {
+test("a failed start is explained by the server's last line of output, never by an error of a pipe", () => {
   const said = "write EPIPE";
   assert.equal(
     whyNotStarted({ lastLine: "config.toml, line 3: no value", said, isLate: false }),

@@ -18,7 +18,7 @@ const HOSTILE = [
   "$([a](command:x))",
 ];
 
-test("no words of others are a link in a notification, a progress or a prompt", () => {
+test("escaped text contains no link in a notification, a progress message or a prompt", () => {
   assert.ok(HOSTILE.some((one) => LINK.test(one)));
   for (const one of HOSTILE) {
     assert.doesNotMatch(plainWords(one), LINK, one);
@@ -27,16 +27,16 @@ test("no words of others are a link in a notification, a progress or a prompt", 
   }
 });
 
-test("no words of others are an icon, hide or turn around", () => {
+test("escaped text contains no icon and no direction character", () => {
   assert.equal(plainWords("$(check) done\u202egnp.exe"), "$ (check) done\\u202egnp.exe");
 });
 
-test("plain words stay as they are", () => {
+test("ordinary text stays unchanged", () => {
   const plain = "Indwell: f(x)[0] failed (see `a.py:1`): 3 of 4 [tests] passed.";
   assert.equal(plainWords(plain), plain);
 });
 
-test("a progress of the server is made plain where it stands", () => {
+test("the title and message of the server's progress are escaped in place", () => {
   const progress = { kind: "begin", title: "[a](command:x)", message: "[b](command:y)" };
   makePlain(progress);
   assert.deepEqual(progress, {
@@ -46,7 +46,7 @@ test("a progress of the server is made plain where it stands", () => {
   });
 });
 
-test("the answer that changes nothing stands first, and so has the focus", () => {
+test("the answer that changes nothing comes first, and each message type has its level", () => {
   const items = [{ title: "Trust this folder" }, { title: "Not now" }];
   assert.deepEqual(
     safeFirst(items).map((one) => one.title),

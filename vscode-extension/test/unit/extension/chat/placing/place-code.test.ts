@@ -1,81 +1,15 @@
-/** Where code of an answer goes: the cases that a user would judge at a glance. */
+/** Where the code of an answer is placed in a file. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { changedPart } from "../../../../../src/extension/chat/placing/code-lines.ts";
 import { placeCode } from "../../../../../src/extension/chat/placing/place-code.ts";
-
-const SHOP = `"""Totals of invoices."""
-
-import math
-
-RATE = 0.2
-
-
-def total(items):
-    result = 0
-    for item in items:
-        result += item.price
-    return result
-
-
-def tax(items):
-    return total(items) * RATE
-
-
-class Invoice:
-    """One invoice."""
-
-    def __init__(self, items):
-        self.items = items
-
-    def total(self):
-        return total(self.items)
-
-    @property
-    def empty(self):
-        return not self.items
-
-
-if __name__ == "__main__":
-    print(total([]))
-`;
-
-const CART = `import { price } from "./price";
-
-export class Cart {
-  #items: Item[] = [];
-
-  add(item: Item): void {
-    this.#items.push(item);
-  }
-
-  get total(): number {
-    return this.#items.reduce((sum, item) => sum + price(item), 0);
-  }
-}
-
-export function empty(): Cart {
-  return new Cart();
-}
-
-export const double = (n: number): number => {
-  return n * 2;
-};
-`;
-
-/** The file after `change`, which replaces what must be there exactly once. */
-function swapped(file: string, ...changes: readonly (readonly [string, string])[]): string {
-  return changes.reduce((text, [from, to]) => {
-    assert.equal(text.split(from).length, 2, `once in the file: ${from}`);
-    return text.replace(from, () => to);
-  }, file);
-}
+import { CART, SHOP, swapped } from "./sample-files.ts";
 
 interface Case {
   readonly name: string;
   readonly file: string;
   readonly code: string;
-  /** The file afterwards; or what is said. */
+  /** The file afterwards, or the reason why the code is not placed. */
   readonly gives: string;
   readonly near?: number;
   readonly whole?: true;
@@ -85,7 +19,7 @@ const LOOP = "    for item in items:\n        result += item.price\n";
 
 const CASES: readonly Case[] = [
   {
-    name: "five lines in a file of many: a function of the same name is replaced, and nothing else",
+    name: "a function replaces the function of the same name and nothing else",
     file: SHOP,
     code: "def tax(items):\n    if not items:\n        return 0\n    return total(items) * RATE\n",
     gives: swapped(SHOP, [
@@ -94,7 +28,7 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "a function with other parameters is still that function",
+    name: "a function with other parameters replaces the function of the same name",
     file: SHOP,
     code: "def tax(items, rate=RATE):\n    return total(items) * rate",
     gives: swapped(SHOP, [
@@ -103,7 +37,7 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "lines between two that the file has",
+    name: "a new line between two known lines is inserted there",
     file: SHOP,
     code: "result = 0\nfor item in items:\n    if item.sold:\n        result += item.price\nreturn result",
     gives: swapped(SHOP, [
@@ -111,21 +45,26 @@ const CASES: readonly Case[] = [
       "    for item in items:\n        if item.sold:\n            result += item.price\n",
     ]),
   },
-  { name: "the same lines change nothing", file: SHOP, code: LOOP, gives: "there" },
   {
-    name: "the same lines in another indentation change nothing",
+    name: "lines that the file already has change nothing",
+    file: SHOP,
+    code: LOOP,
+    gives: "there",
+  },
+  {
+    name: "lines that differ only in indentation change nothing",
     file: SHOP,
     code: "for item in items:\n  result += item.price\n".replace("  ", "    "),
     gives: "there",
   },
   {
-    name: "a line that fits twice is put nowhere",
+    name: "a line that occurs twice is not placed",
     file: "a = 1\nshow(a)\nb = 2\nshow(a)\n",
     code: "show(a)",
     gives: "several",
   },
   {
-    name: "but where the model named one of the lines, there",
+    name: "lines that occur twice are placed near the line that the model named",
     file: "def f():\n    x = 1\n    return x\n\n\nclass A:\n    def f():\n        x = 1\n        return x\n",
     code: "x = 1\nx += 1\nreturn x",
     near: 7,
@@ -133,13 +72,13 @@ const CASES: readonly Case[] = [
       "def f():\n    x = 1\n    return x\n\n\nclass A:\n    def f():\n        x = 1\n        x += 1\n        return x\n",
   },
   {
-    name: "lines between two that the file has twice are put nowhere",
+    name: "a new line between two lines that occur twice is not placed",
     file: "def f():\n    x = 1\n    return x\n\n\nclass A:\n    def f():\n        x = 1\n        return x\n",
     code: "x = 1\nx += 1\nreturn x",
     gives: "several",
   },
   {
-    name: "of a function and a method of one name, the one in the same depth",
+    name: "of a function and a method with one name, the one at the same depth is replaced",
     file: SHOP,
     code: "def total(items):\n    return sum(item.price for item in items)",
     gives: swapped(SHOP, [
@@ -148,32 +87,32 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "a method that is written without its class takes the class's indentation",
+    name: "a method that is written without its class gets the indentation of the class",
     file: SHOP,
     code: "@property\ndef empty(self):\n    return len(self.items) == 0",
     gives: swapped(SHOP, ["return not self.items", "return len(self.items) == 0"]),
   },
   {
-    name: "a method without its decorator keeps it",
+    name: "a method that is written without its decorator keeps the decorator",
     file: SHOP,
     code: "def empty(self):\n    return len(self.items) == 0",
     gives: swapped(SHOP, ["return not self.items", "return len(self.items) == 0"]),
   },
   {
-    name: "two classes with the same method: neither",
+    name: "a method that two classes have is not placed",
     file: "class A:\n    def go(self):\n        return 1\n\n\nclass B:\n    def go(self):\n        return 2\n\n    def stay(self):\n        return 3\n\n    def wait(self):\n        return 4\n",
     code: "def go(self):\n    return 5",
     gives: "several",
   },
   {
-    name: "the class around it tells which method is meant, and its other methods stay",
+    name: "the class in the code selects the method, and the other methods of the class stay",
     file: "class A:\n    def go(self):\n        return 1\n\n\nclass B:\n    def go(self):\n        return 2\n\n    def stay(self):\n        return 3\n\n    def wait(self):\n        return 4\n",
     code: "class B:\n    def go(self):\n        return 5",
     gives:
       "class A:\n    def go(self):\n        return 1\n\n\nclass B:\n    def go(self):\n        return 5\n\n    def stay(self):\n        return 3\n\n    def wait(self):\n        return 4\n",
   },
   {
-    name: "a new function after a known one",
+    name: "a new function is inserted after the known function before it",
     file: SHOP,
     code: "def tax(items):\n    return total(items) * RATE\n\n\ndef net(items):\n    return total(items) - tax(items)",
     gives: swapped(SHOP, [
@@ -182,31 +121,31 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "a new function before a known one",
+    name: "a new function is inserted before the known function after it",
     file: SHOP,
     code: "def net(items):\n    return 1\n\n\ndef tax(items):\n    return total(items) * RATE",
     gives: swapped(SHOP, ["def tax(items)", "def net(items):\n    return 1\n\n\ndef tax(items)"]),
   },
   {
-    name: "a function that the file does not know alone: nobody can tell where",
+    name: "a single function that the file does not have is not placed",
     file: SHOP,
     code: "def discount(items):\n    return 0",
     gives: "unknown",
   },
   {
-    name: "a line that the file does not know: nobody can tell where",
+    name: "a line that the file does not have is not placed",
     file: SHOP,
     code: "pip install indwell",
     gives: "unknown",
   },
   {
-    name: "lines of which only the first is known: added or in place of the next? Not guessed",
+    name: "lines of which only the first is known are not placed",
     file: SHOP,
     code: "result = 0\nreturn sum(item.price for item in items)",
     gives: "unknown",
   },
   {
-    name: "an import and a function",
+    name: "an import and a function are placed separately",
     file: SHOP,
     code: "from decimal import Decimal\n\ndef tax(items):\n    return Decimal(total(items)) * RATE",
     gives: swapped(
@@ -216,19 +155,19 @@ const CASES: readonly Case[] = [
     ),
   },
   {
-    name: "an import of more from the same module takes the place of the old one",
+    name: "an import with more names from the same module replaces the old import",
     file: CART,
     code: 'import { price, tax } from "./price";',
     gives: swapped(CART, ["{ price }", "{ price, tax }"]),
   },
   {
-    name: "what is left out with a comment stays (Python, in a function)",
+    name: "the part of a function that a comment omits stays",
     file: SHOP,
     code: "def total(items):\n    check(items)\n    # ... existing code ...\n",
     gives: swapped(SHOP, ["    result = 0\n", "    check(items)\n    result = 0\n"]),
   },
   {
-    name: "what is left out in a class stays; a method changes, another is new",
+    name: "the part of a class that comments omit stays, one method changes and another is added",
     file: SHOP,
     code: "class Invoice:\n    # ... existing code ...\n\n    def total(self):\n        return round(total(self.items), 2)\n\n    def tax(self):\n        return tax(self.items)\n\n    # rest of the class\n",
     gives: swapped(SHOP, [
@@ -237,7 +176,7 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "a new method behind the methods that were left out",
+    name: "a new method is added after the omitted methods",
     file: SHOP,
     code: "class Invoice:\n    # ... existing methods ...\n\n    def tax(self):\n        return tax(self.items)\n",
     gives: swapped(SHOP, [
@@ -246,7 +185,7 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "what is left out with three dots stays",
+    name: "the part of a class that three dots omit stays",
     file: CART,
     code: "export class Cart {\n  ...\n  add(item: Item, count = 1): void {\n    for (let n = 0; n < count; n += 1) this.#items.push(item);\n  }\n  ...\n}\n",
     gives: swapped(
@@ -259,25 +198,25 @@ const CASES: readonly Case[] = [
     ),
   },
   {
-    name: "left out at the top of the file and at its end",
+    name: "the parts omitted at the start and the end of the file stay",
     file: CART,
     code: "// ... existing code ...\n\nexport function empty(): Cart {\n  return Cart.of([]);\n}\n\n// ... rest of the file ...\n",
     gives: swapped(CART, ["new Cart()", "Cart.of([])"]),
   },
   {
-    name: "a changed last line behind a gap: added or replaced? Not guessed",
+    name: "an unknown last line after a gap is not placed",
     file: SHOP,
     code: "def total(items):\n    # ... existing code ...\n    check(result)",
     gives: "unknown",
   },
   {
-    name: "a return behind a gap replaces the return at the end of the function",
+    name: "a return after a gap replaces the return at the end of the function",
     file: SHOP,
     code: "def total(items):\n    # ... existing code ...\n    return round(result, 2)",
     gives: swapped(SHOP, ["    return result\n", "    return round(result, 2)\n"]),
   },
   {
-    name: "from a line behind a gap to the end, with lines that are changed",
+    name: "changed lines after a gap replace the lines up to the end of the function",
     file: SHOP,
     code: "def total(items):\n    # ... existing code ...\n    for item in items:\n        result += item.price * item.count\n    return round(result, 2)\n",
     gives: swapped(SHOP, [
@@ -286,7 +225,7 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "several places at once, with gaps between them",
+    name: "code with gaps changes several places at once",
     file: SHOP,
     code: "import decimal\n\n# ... existing code ...\n\ndef total(items):\n    # ...\n    return round(result, 2)\n\n\ndef tax(items):\n    return round(total(items) * RATE, 2)\n",
     gives: swapped(
@@ -297,7 +236,7 @@ const CASES: readonly Case[] = [
     ),
   },
   {
-    name: "a diff with a header changes the lines that it shows, whatever its line numbers",
+    name: "a diff with a header changes the lines that it shows, even with wrong line numbers",
     file: SHOP,
     code: "--- a/shop.py\n+++ b/shop.py\n@@ -90,3 +90,4 @@\n def tax(items):\n+    check(items)\n     return total(items) * RATE\n \n@@ -95,2 +96,2 @@\n     @property\n-    def empty(self):\n+    def is_empty(self):\n",
     gives: swapped(
@@ -307,32 +246,32 @@ const CASES: readonly Case[] = [
     ),
   },
   {
-    name: "a diff of two lines, without header and indentation",
+    name: "a diff without header and indentation changes its line",
     file: SHOP,
     code: "-result += item.price\n+result += item.price * item.count\n",
     gives: swapped(SHOP, ["result += item.price\n", "result += item.price * item.count\n"]),
   },
   {
-    name: "a diff whose old lines are in two places is not guessed",
+    name: "a diff whose old lines occur twice is not placed",
     file: "a = 1\nb = 2\na = 1\n",
     code: "-a = 1\n+a = 3\n",
     gives: "several",
   },
   {
-    name: "a diff whose old lines are not in the file changes nothing",
+    name: "a diff whose old lines are not in the file is not placed",
     file: SHOP,
     code: "@@\n-nothing like it\n+something\n",
     gives: "unknown",
   },
   {
-    name: "three dots that are an empty body in Python leave nothing out",
+    name: "three dots that are an empty body in Python omit nothing",
     file: "class A(Protocol):\n    def go(self) -> int:\n        ...\n\n\nclass B:\n    def stay(self):\n        return 1\n\n    def wait(self):\n        return 2\n",
     code: "class A(Protocol):\n    def go(self) -> str:\n        ...\n",
     gives:
       "class A(Protocol):\n    def go(self) -> str:\n        ...\n\n\nclass B:\n    def stay(self):\n        return 1\n\n    def wait(self):\n        return 2\n",
   },
   {
-    name: "a function as a value",
+    name: "a constant with a function replaces the constant of the same name",
     file: CART,
     code: "export const double = (n: number): number => n + n;",
     gives: swapped(CART, [
@@ -341,13 +280,13 @@ const CASES: readonly Case[] = [
     ]),
   },
   {
-    name: "a getter, without its class",
+    name: "a getter that is written without its class replaces the getter of the same name",
     file: CART,
     code: "get total(): number {\n  return 0;\n}",
     gives: swapped(CART, ["this.#items.reduce((sum, item) => sum + price(item), 0)", "0"]),
   },
   {
-    name: "line ends are those of the file",
+    name: "code with LF gets the CRLF line ends of the file",
     file: SHOP.replaceAll("\n", "\r\n"),
     code: "def tax(items):\n    if not items:\n        return 0\n    return total(items) * RATE\n",
     gives: swapped(SHOP, [
@@ -356,97 +295,97 @@ const CASES: readonly Case[] = [
     ]).replaceAll("\n", "\r\n"),
   },
   {
-    name: "code with other line ends than the file",
+    name: "code with CRLF gets the LF line ends of the file",
     file: SHOP,
     code: "def tax(items):\r\n    return 0\r\n",
     gives: swapped(SHOP, ["    return total(items) * RATE", "    return 0"]),
   },
   {
-    name: "lines that nobody changes keep their own ends",
+    name: "in a file with mixed line ends, the lines that the code does not contain keep their own",
     file: "one = 1\r\ntwo = 2\nthree = 3\r\nfour = 4\r\nfive = 5",
     code: "two = 2\ntwo += 1\nthree = 3",
     gives: "one = 1\r\ntwo = 2\r\ntwo += 1\r\nthree = 3\r\nfour = 4\r\nfive = 5",
   },
   {
-    name: "a file without a last line end has none afterwards",
+    name: "a file without a final line end keeps none",
     file: "def f():\n    return 1\n\n\ndef g():\n    a = 1\n    return 2",
     code: "def g():\n    return 3\n",
     gives: "def f():\n    return 1\n\n\ndef g():\n    return 3",
   },
   {
-    name: "tabs where the file has tabs",
+    name: "code with spaces gets the tabs of the file",
     file: "package shop\n\nfunc Total(items []Item) int {\n\tsum := 0\n\treturn sum\n}\n\nfunc Tax() int {\n\treturn 1\n}\n",
     code: "func Tax() int {\n    if off {\n        return 0\n    }\n    return 1\n}",
     gives:
       "package shop\n\nfunc Total(items []Item) int {\n\tsum := 0\n\treturn sum\n}\n\nfunc Tax() int {\n\tif off {\n\t\treturn 0\n\t}\n\treturn 1\n}\n",
   },
   {
-    name: "methods of two types in Go are two",
+    name: "a method in Go replaces only the method of its own type",
     file: "package s\n\nfunc (a *A) Go() int {\n\treturn 1\n}\n\nfunc (b *B) Go() int {\n\treturn 2\n}\n",
     code: "func (b *B) Go() int {\n\treturn 3\n}",
     gives:
       "package s\n\nfunc (a *A) Go() int {\n\treturn 1\n}\n\nfunc (b *B) Go() int {\n\treturn 3\n}\n",
   },
   {
-    name: "a rule of a style sheet",
+    name: "a style sheet rule replaces the rule with the same selector",
     file: "a {\n  color: red;\n}\n\n.card {\n  margin: 0;\n}\n\n.row {\n  padding: 0;\n}\n",
     code: ".card {\n  margin: 4px;\n}",
     gives: "a {\n  color: red;\n}\n\n.card {\n  margin: 4px;\n}\n\n.row {\n  padding: 0;\n}\n",
   },
   {
-    name: "a comment with the file's name is not part of the code",
+    name: "a comment with the file's name is not inserted",
     file: SHOP,
     code: "# src/shop.py\ndef tax(items):\n    return 0",
     gives: swapped(SHOP, ["    return total(items) * RATE", "    return 0"]),
   },
   {
-    name: "a signature over many lines, brackets on lines of their own",
+    name: "a function whose signature spans several lines is replaced in full",
     file: "def f(\n    a,\n    b,\n) -> int:\n    return a\n\n\ndef g():\n    return 1\n\n\ndef h():\n    return 2\n",
     code: "def f(a, b) -> int:\n    return b",
     gives:
       "def f(a, b) -> int:\n    return b\n\n\ndef g():\n    return 1\n\n\ndef h():\n    return 2\n",
   },
   {
-    name: "a definition whose end cannot be told is not touched",
+    name: "a definition whose end is not recognised is not replaced",
     file: 'def f():\n    return """\nleft\n"""\n\n\ndef g():\n    return 1\n\n\ndef h():\n    return 2\n',
     code: "def f():\n    return 3",
     gives: "unknown",
   },
   {
-    name: "code that is cut off in the middle of a block is not put in",
+    name: "code that ends inside a block is not placed",
     file: CART,
     code: "export function empty(): Cart {\n  return new Cart(",
     gives: "unknown",
   },
   {
-    name: "an empty file takes it all",
+    name: "an empty file gets all of the code",
     file: "\n",
     code: "print(1)\n",
     gives: "print(1)\n",
     whole: true,
   },
   {
-    name: "the whole file with one line changed is the whole file",
+    name: "a whole file with one changed line replaces the file",
     file: SHOP,
     code: SHOP.replace("RATE = 0.2", "RATE = 0.19"),
     gives: SHOP.replace("RATE = 0.2", "RATE = 0.19"),
     whole: true,
   },
   {
-    name: "the whole file without one of its functions",
+    name: "a whole file without one of its functions replaces the file",
     file: SHOP,
     code: SHOP.replace("def tax(items):\n    return total(items) * RATE\n\n\n", ""),
     gives: SHOP.replace("def tax(items):\n    return total(items) * RATE\n\n\n", ""),
     whole: true,
   },
   {
-    name: "a few lines that begin and end as the file does are not the whole file",
+    name: "a few lines that begin and end like the file are not placed",
     file: SHOP,
     code: '"""Totals of invoices."""\n\nfoo()\n\n    print(total([]))',
     gives: "unknown",
   },
   {
-    name: "code with a gap is not the whole file",
+    name: "code that begins and ends like the file but has a gap is not placed",
     file: "import a\n\nx = 1\ny = 2\nz = 3\nw = 4\n",
     code: "import a\n\nx = 1\ny = 5\n# ... existing code ...\nw = 4\n",
     gives: "unknown",
@@ -454,7 +393,7 @@ const CASES: readonly Case[] = [
 ];
 
 for (const { name, file, code, gives, near, whole } of CASES) {
-  test(`code in a file: ${name}`, () => {
+  test(`placing code: ${name}`, () => {
     const placing = placeCode(file, code, near ?? null);
     if (placing.kind === "unknown") {
       assert.equal(placing.several ? "several" : "unknown", gives);
@@ -467,8 +406,7 @@ for (const { name, file, code, gives, near, whole } of CASES) {
   });
 }
 
-test("no code ever loses a file more than it holds itself", () => {
-  // Every piece of a file, put where it was found, leaves the file as it is or is refused.
+test("every piece of a file leaves the file unchanged or is not placed", () => {
   for (const file of [SHOP, CART]) {
     const lines = file.split("\n");
     for (let from = 0; from < lines.length; from += 1) {
@@ -480,7 +418,7 @@ test("no code ever loses a file more than it holds itself", () => {
   }
 });
 
-test("what changes is told in whole lines, and nothing around it", () => {
+test("the changed part covers whole lines and turns the old text into the new text", () => {
   const texts = [
     "",
     "\n",

@@ -15,7 +15,7 @@ mkdirSync(join(PLACE, "frozen"));
 
 const skip = process.platform === "win32" ? "shell scripts play the server" : false;
 
-/** Writes a program in place of the server; gives its path. */
+/** Writes a script as the server's program and returns its path. */
 function server(script: string): string {
   const program = join(PLACE, "frozen", "indwell-server");
   writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
@@ -35,14 +35,14 @@ function how() {
   return { cwd: PLACE, env: { PATH: "/usr/bin:/bin" }, signal: new AbortController().signal };
 }
 
-test("the server of a platform's package is found by its platform's name", async () => {
+test("the frozen server is found only under its platform's file name", async () => {
   assert.equal(await findFrozen(join(PLACE, "none"), "linux"), undefined);
   const program = server("exit 0");
   assert.equal(await findFrozen(PLACE, "linux"), program);
   assert.equal(await findFrozen(PLACE, "win32"), undefined);
 });
 
-test("a server that has run here once is not tried again", { skip }, async () => {
+test("a frozen server that has run once is not tried again", { skip }, async () => {
   const proofs = memory();
   const program = server("echo indwell 1.2.3");
   assert.equal(await whyFrozenFails(program, proofs, how()), "");
@@ -51,7 +51,9 @@ test("a server that has run here once is not tried again", { skip }, async () =>
   assert.equal(await whyFrozenFails(program, memory(), how()), "it ended with 3");
 });
 
-test("a server that does not run here says why, and is tried again later", { skip }, async () => {
+test("a frozen server that fails gives the reason, and its failure is not stored", {
+  skip,
+}, async () => {
   const proofs = memory();
   const program = server("echo 'no version GLIBC_2.35' >&2; exit 1");
   assert.equal(await whyFrozenFails(program, proofs, how()), "no version GLIBC_2.35");

@@ -11,12 +11,12 @@ const DAY = 86_400_000;
 const OLD = "server-0.1.0-0123456789ab";
 const NEW = "server-0.2.0-ba9876543210";
 
-test("an environment is named for the version and the contents of the wheel", () => {
+test("the name of an environment contains the version and the hash of the wheel", () => {
   assert.equal(environmentName("0.1.0", "0123456789abcdef"), OLD);
   assert.equal(environmentName("0.1.0/../x", "0123456789abcdef"), "server-0.1.0_.._x-0123456789ab");
 });
 
-test("what no window has used for a day goes; what is in use, new or not ours stays", () => {
+test("environments that were unused for a day are removed, but not current, recent or foreign folders", () => {
   const entries = [
     { name: OLD, used: 0 },
     { name: NEW, used: 0 },
@@ -29,7 +29,7 @@ test("what no window has used for a day goes; what is in use, new or not ours st
   assert.deepEqual(outOfUse(entries, NEW, 3 * DAY), [OLD, unfinishedName(NEW, "1f2e")]);
 });
 
-test("only our own wheel is taken for the server", () => {
+test("only the wheel of the package indwell counts as the server", () => {
   assert.equal(wheelVersion("indwell-0.1.0-py3-none-any.whl"), "0.1.0");
   assert.equal(wheelVersion("indwell_extra-0.1.0-py3-none-any.whl"), undefined);
   assert.equal(wheelVersion("requirements.txt"), undefined);

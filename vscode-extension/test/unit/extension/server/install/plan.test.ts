@@ -11,7 +11,7 @@ const PYTHON: Python = { executable: "/usr/bin/python3", major: 3, minor: 12, ha
 const BARE: Python = { ...PYTHON, hasVenv: false };
 const CONTENTS = { folder: "/s/made", requirements: "/x/requirements.txt", wheel: "/x/i.whl" };
 
-test("uv goes before venv, and venv stays as the second try", () => {
+test("uv is tried before venv, and each only if it is available", () => {
   assert.deepEqual(
     toolsFor("/bin/uv", PYTHON).map((tool) => tool.kind),
     ["uv", "venv"],
@@ -26,14 +26,14 @@ test("uv goes before venv, and venv stays as the second try", () => {
   );
 });
 
-test("without a tool the user reads what is missing", () => {
+test("without a tool the message says what is missing", () => {
   assert.deepEqual(toolsFor(undefined, BARE), []);
   assert.match(whyNone(BARE, "linux"), /apt-get install python3-venv/);
   assert.doesNotMatch(whyNone(BARE, "darwin"), /apt-get/);
   assert.match(whyNone(undefined, "linux"), /Python 3\.11 or newer was not found/);
 });
 
-test("with venv and pip: packages by hash and as wheels only, the server's wheel alone, then a try", () => {
+test("with venv, pip installs hashed wheels, then only the server's wheel, and the server is imported", () => {
   const steps = installSteps({ kind: "venv", python: PYTHON }, CONTENTS, "linux");
   const inside = "/s/made/bin/python";
   const pip = [
@@ -57,7 +57,7 @@ test("with venv and pip: packages by hash and as wheels only, the server's wheel
   );
 });
 
-test("uv without a Python of the system is told which it may fetch", () => {
+test("without a system Python uv gets the versions that it may fetch", () => {
   const [make] = installSteps({ kind: "uv", uv: "/bin/uv", python: undefined }, CONTENTS, "linux");
   assert.deepEqual(make?.args, [
     "venv",
@@ -69,7 +69,7 @@ test("uv without a Python of the system is told which it may fetch", () => {
   ]);
 });
 
-test("on Windows the interpreter stands in Scripts", () => {
+test("on Windows the interpreter is in Scripts", () => {
   const steps = installSteps({ kind: "venv", python: PYTHON }, CONTENTS, "win32");
   assert.equal(steps.at(-1)?.command, "\\s\\made\\Scripts\\python.exe");
 });

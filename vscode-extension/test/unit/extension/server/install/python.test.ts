@@ -15,7 +15,7 @@ const python = (minor: number, hasVenv = true, major = 3): Python => ({
   hasVenv,
 });
 
-test("a Python says its path, its version and whether it makes environments", () => {
+test("the output of a Python gives its path, its version and its support for environments", () => {
   assert.deepEqual(parsePython('["/usr/bin/python3", 3, 12, true]\n'), {
     executable: "/usr/bin/python3",
     major: 3,
@@ -24,7 +24,7 @@ test("a Python says its path, its version and whether it makes environments", ()
   });
 });
 
-test("what a stub or a broken shim prints is no Python", () => {
+test("the output of a stub or a broken shim does not count as a Python", () => {
   for (const said of [
     "",
     "Python was not found",
@@ -36,16 +36,16 @@ test("what a stub or a broken shim prints is no Python", () => {
     assert.equal(parsePython(said), undefined, said);
 });
 
-test("of those that are new enough the proven ones come first", () => {
+test("the newest tested version is preferred to untested and outdated versions", () => {
   const chosen = choosePython([python(10), python(15), python(11), python(12), python(7, true, 2)]);
   assert.deepEqual(chosen, python(12));
 });
 
-test("one that makes environments goes before a newer one that does not", () => {
+test("a Python that makes environments is preferred to a newer one that does not", () => {
   assert.deepEqual(choosePython([python(13, false), python(11)]), python(11));
 });
 
-test("a Python newer than all proven ones is better than none", () => {
+test("without a tested version the oldest of the newer versions is chosen", () => {
   assert.deepEqual(choosePython([python(16), python(15)]), python(15));
 });
 
@@ -53,13 +53,13 @@ test("Python 3.10 is too old", () => {
   assert.equal(choosePython([python(10)]), undefined);
 });
 
-test("on Windows the launcher is asked too", () => {
+test("on Windows the py launcher is also a candidate", () => {
   const commands = candidates("win32").map(({ command, args }) => [command, ...args].join(" "));
   assert.ok(commands.includes("py -3"));
   assert.ok(commands.includes("python"));
 });
 
-test("programs are looked for in folders of PATH, never in relative ones", () => {
+test("programs are searched for in PATH and the usual folders, but not in relative folders", () => {
   const folders = searchPath("/usr/bin:.:bin::/opt/tools", "/home/ada", "linux");
   assert.deepEqual(folders, [
     "/usr/bin",

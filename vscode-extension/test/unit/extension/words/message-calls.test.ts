@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 
-/** What draws links or icons of plain strings, or lets Markdown run commands. */
-const DOORS =
+/** Calls that draw links or icons in plain strings, or let Markdown run commands. */
+const CALLS =
   /\b(?:show(?:Information|Warning|Error)Message|withProgress|showInputBox|createInputBox|setStatusBarMessage)\b|\bprogress\.report\b|\.isTrusted\s*=|\bsupport(?:Html|ThemeIcons)\b/g;
 
-/** Files that may, and why. */
-const MAY: Readonly<Record<string, readonly string[]>> = {
-  // the door itself
+/** Files that may contain such calls, and why. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  // the module that escapes the texts
   "say.ts": [
     "showInformationMessage",
     "showWarningMessage",
@@ -19,18 +19,18 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     "showInputBox",
     "setStatusBarMessage",
   ],
-  // three commands by name, in a text that is all our own
+  // a constant text that names three commands
   "editor/pending/change-hover.ts": [".isTrusted ="],
 };
 
-test("every message, progress and prompt goes through the one door that makes words plain", () => {
+test("every message, progress and prompt goes through say.ts, which escapes links and icons", () => {
   const root = join("src", "extension");
   const found: string[] = [];
   for (const path of readdirSync(root, { recursive: true, encoding: "utf8" })) {
     if (!path.endsWith(".ts")) continue;
     const name = path.replaceAll("\\", "/");
-    for (const [door] of readFileSync(join(root, path), "utf8").matchAll(DOORS)) {
-      if (MAY[name]?.includes(door) !== true) found.push(`${name}: ${door}`);
+    for (const [call] of readFileSync(join(root, path), "utf8").matchAll(CALLS)) {
+      if (ALLOWED[name]?.includes(call) !== true) found.push(`${name}: ${call}`);
     }
   }
   assert.deepEqual(found, []);
