@@ -82,6 +82,16 @@ class Edges:
     def on_message_sent(self, body: bytes) -> None:
         """Called with a message to the editor."""
 
+    def before_contact(self, what: str) -> None:
+        """Called before a contact that is not recorded, and that a replay can do without.
+
+        Args:
+            what: The other side, such as ``the system's keyring``.
+
+        Raises:
+            PermissionError: A replay refuses the contact.
+        """
+
     def before_unrecordable(self, what: str) -> None:
         """Called before the use of something that cannot be recorded and replayed.
 

@@ -47,6 +47,16 @@ def write_private(path: Path, data: bytes) -> Path:
     return path
 
 
+def new_private_folder(path: Path) -> None:
+    """Create a folder that only the user can enter (0700).
+
+    Raises:
+        FileExistsError: The name is taken, perhaps by another user.
+        OSError: The system refuses.
+    """
+    calls.mkdir(path, 0o700)
+
+
 def append_own(path: Path, data: bytes) -> None:
     """Append to an existing file of Indwell, without following links.
 

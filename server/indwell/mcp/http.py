@@ -17,8 +17,9 @@ from typing import Literal, TypeAlias
 
 import httpx2
 
+from indwell import edges
 from indwell.context.untrusted_text import short_line
-from indwell.errors import reason
+from indwell.errors import ToolError, reason
 from indwell.lazy_pattern import lazy_pattern
 from indwell.mcp.definition import HttpServer
 from indwell.mcp.offers import McpError
@@ -62,8 +63,13 @@ async def http_client(
         on_refused: Called if the server refuses a request with the present login.
 
     Raises:
-        McpError: The file of certificates that ``SSL_CERT_FILE`` names cannot be used.
+        McpError: The file of certificates that ``SSL_CERT_FILE`` names cannot be used, or a replay
+            refuses the connection.
     """
+    try:
+        edges.current().before_unrecordable("a language server or an MCP server")
+    except ToolError as error:
+        raise McpError(str(error)) from error
     origin = _origin(httpx2.URL(server.url))
 
     async def own_headers(request: httpx2.Request) -> None:

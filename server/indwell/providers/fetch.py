@@ -18,6 +18,7 @@ from urllib.parse import quote
 import httpx2
 import msgspec
 
+from indwell import edges
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import (
@@ -87,6 +88,10 @@ class Fetcher:
         return (self._root if at_root else self._base) + path
 
     async def _ask(self, method: str, url: str, body: Mapping[str, str] | None) -> object:
+        try:
+            edges.current().before_contact("an endpoint outside of a turn")
+        except OSError as error:
+            raise unreachable(error, self.address) from error
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._key and not self._extras.key_name(url):
             headers["Authorization"] = f"Bearer {self._key}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from indwell import edges
 from indwell.errors import SettingsError
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import Extras, host_of, is_openai, shown
@@ -128,6 +129,11 @@ def foreign_key_notice(settings: Settings, store: KeyStore) -> str:
 
 
 def _open_ring() -> Ring:
+    try:
+        # The package for keyrings loads the module that a file in the home folder names.
+        edges.current().before_contact("the system's keyring")
+    except OSError as error:
+        raise KeyringUnusable(str(error.strerror)) from error
     from indwell.settings.system_keyring import system_ring
 
     return system_ring()

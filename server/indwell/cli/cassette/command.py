@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import sys
@@ -24,6 +25,7 @@ from indwell.cli.cassette.file_format import (
     line_of,
     plain,
     read_cassette,
+    recorded_roots,
 )
 from indwell.cli.cassette.player import replay
 from indwell.cli.cassette.recorder import Recorder, started_now
@@ -133,7 +135,8 @@ def _recorder(
     def keep(event: CassetteEvent) -> None:
         append_own(path, line_of(event))
 
-    recorder = Recorder(keep, places, hider, roots, started)
+    own = recorded_roots(roots, Path.home().resolve())
+    recorder = Recorder(keep, places, hider, own, started)
 
     def clean(text: str) -> str:
         return places.fold(hider.hide(text))
@@ -190,6 +193,25 @@ def _text_of(read: Callable[[], str | None], clean: Callable[[str], str]) -> str
     return None if text is None else clean(text)
 
 
+CONTACTS = frozenset({
+    *("socket.connect", "socket.bind", "socket.sendto", "socket.sendmsg"),
+    *("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"),
+    *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"),
+    *("os.fork", "os.forkpty", "webbrowser.open"),
+})  # fmt: skip
+"""Python's audit events of what a replay must not do; ``keep_writes_in`` works only on Linux."""
+
+
+def refuse_contact(event: str, _arguments: object) -> None:
+    """Refuse to connect, to look up a host, and to start a program; a hook of ``sys``.
+
+    Raises:
+        PermissionError: The event is one of ``CONTACTS``.
+    """
+    if event in CONTACTS:
+        raise PermissionError(errno.EACCES, f"a replay refuses {event}")
+
+
 def replay_cassette(file: str, *, as_json: bool) -> int:
     """Replay a cassette; return 0 if the output is the same, 1 if not, 2 if it cannot be replayed.
 
@@ -198,6 +220,7 @@ def replay_cassette(file: str, *, as_json: bool) -> int:
     """
     cassette = read_cassette(Path(file))
     keep_writes_in(tempfile.gettempdir())
+    sys.addaudithook(refuse_contact)
     outcome = replay(cassette)
     if as_json:
         sys.stdout.write(json_line(outcome) + "\n")

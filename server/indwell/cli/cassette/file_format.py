@@ -172,6 +172,14 @@ class Places:
         return "\0" not in str(path) and any(map(normal.is_relative_to, self.folders.values()))
 
 
+def recorded_roots(roots: Sequence[Path], home: Path) -> tuple[Path, ...]:
+    """Return the folders whose files belong to a cassette: not the home folder, nor one above.
+
+    A home folder has private files, and in a replay, other programs' files of settings.
+    """
+    return tuple(root for root in roots if not home.is_relative_to(root))
+
+
 def is_kept(variable: str) -> bool:
     """Return whether a cassette may set this variable of the environment."""
     return variable.startswith(_KEPT_VARIABLES) and variable not in _NOT_KEPT

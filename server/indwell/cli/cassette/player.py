@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import errno
 import threading
 import time
 from collections import defaultdict, deque
@@ -265,6 +266,14 @@ class Player(Edges):
     def on_message_sent(self, body: bytes) -> None:
         """Compare a message to the editor."""
         self._output(CassetteEvent("out", body=each_text(plain(body), self.places.fold)))
+
+    def before_contact(self, what: str) -> None:
+        """Refuse the contact; a cassette of others names addresses, and files for a keyring.
+
+        Raises:
+            PermissionError: Always.
+        """
+        raise PermissionError(errno.EACCES, f"a replay does not contact {what}")
 
     def before_unrecordable(self, what: str) -> None:
         """Report and refuse what the cassette did not use; a cassette of others may ask for it.

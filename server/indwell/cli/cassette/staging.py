@@ -6,14 +6,22 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from indwell.cli.cassette.file_format import Cassette, Places, WrongCassette, is_kept, unpacked
+from indwell.cli.cassette.file_format import (
+    Cassette,
+    Places,
+    WrongCassette,
+    is_kept,
+    recorded_roots,
+    unpacked,
+)
 from indwell.files.append_log import make_private_folder
 from indwell.files.private import (
+    new_private_folder,
     remove_own_tree,
     remove_scratch,
     replace_own,
@@ -48,11 +56,18 @@ def load_server() -> None:
 
 
 @contextmanager
-def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
+def stage(
+    cassette: Cassette, settings_file: Callable[[], Path] = user_file
+) -> Iterator[tuple[Places, Mapping[str, str]]]:
     """Create the user's folders and files in a temporary folder, and the environment.
 
+    Args:
+        cassette: The recorded session.
+        settings_file: Returns the path of the user's settings in the environment of the replay.
+
     Raises:
-        WrongCassette: The cassette names a place outside its folders, or is too large.
+        WrongCassette: The cassette names a place outside its folders, is too large, or would
+            replace the settings of this machine's user.
     """
     start = cassette.start
     scratch = scratch_folder()
@@ -80,22 +95,31 @@ def stage(cassette: Cassette) -> Iterator[tuple[Places, Mapping[str, str]]]:
     if start.trusted:
         environment["INDWELL_TRUSTED"] = os.pathsep.join(map(str, roots))
     before = dict(os.environ)
+    made: list[Path] = []
     try:
         os.environ.clear()
         os.environ.update(environment)
         _take_zone()
-        for folder in (*map(Path, places.folders.values()), *roots):
+        if not places.contain(settings_file()):
+            raise WrongCassette(
+                "this system keeps your settings outside of HOME, so a replay would change them; "
+                "replay the cassette on Linux or macOS"
+            )
+        for folder in map(Path, places.folders.values()):
+            new_private_folder(folder)  # another user may have guessed the name
+            made.append(folder)
+        for folder in roots:
             make_private_folder(folder)
-        _put_files(cassette, places)
+        _put_files(cassette, places, recorded_roots(roots, home))
         yield places, environment
     finally:
         os.environ.clear()
         os.environ.update(before)
         _take_zone()
         remove_scratch(scratch)
-        for one in places.folders.values():
+        for one in made:
             with suppress(OSError):
-                remove_own_tree(Path(one))
+                remove_own_tree(one)
 
 
 def _folder(scratch: Path, number: int, length: int) -> str:
@@ -104,27 +128,49 @@ def _folder(scratch: Path, number: int, length: int) -> str:
     return short + "x" * max(0, min(length, LONGEST) - len(short))
 
 
-def _put_files(cassette: Cassette, places: Places) -> None:
+def _put_files(cassette: Cassette, places: Places, roots: Sequence[Path]) -> None:
     start, n_bytes = cassette.start, 0
     for event in cassette.events:
+        names = event.body if event.kind == "files" else (event.name,)
+        if event.kind in {"files", "file", "disk"}:
+            paths = [_in_workspace(name, places, roots) for name in names]
         if event.kind == "files":
-            for name, size in event.body.items():
-                n_bytes += size
+            for path, size in zip(paths, event.body.values(), strict=True):
+                n_bytes += max(size, 0)
                 if n_bytes > MOST_PUT_B:
                     raise WrongCassette("the cassette has too many large files to replay it")
-                put_file(places.path(name), b" " * size)
+                put_file(path, b" " * size)
         elif event.kind == "file":
-            put_file(places.path(event.name), unpacked(places.unfold(event.body)))
-        elif event.kind == "run" and (git := _GIT_FOLDER.match(event.name)) is not None:
-            folder = Path(places.unfold(git[1]))
-            if places.contain(folder):  # for git, a repository is a folder with this subfolder
-                make_private_folder(folder / "objects")
+            put_file(paths[0], unpacked(places.unfold(event.body)))
+        elif event.kind == "run":
+            _put_repository(event.name, places)
     if start.settings is not None:
         put_file(user_file(), places.unfold(start.settings).encode())
     if start.allowed is not None:
         root = places.path(start.roots[0])
         rules = places.path(start.state) / "permissions" / f"{folder_name(root)}.json"
         put_file(rules, places.unfold(start.allowed).encode())
+
+
+def _put_repository(words: str, places: Places) -> None:
+    """Let git's later answers be believed: a repository is a folder with this subfolder."""
+    found = _GIT_FOLDER.match(words)
+    if found is not None and places.contain(folder := Path(places.unfold(found[1]))):
+        make_private_folder(folder / "objects")
+
+
+def _in_workspace(name: str, places: Places, roots: Sequence[Path]) -> Path:
+    """Return the path of a file of the workspace; ``indwell record`` keeps no other file.
+
+    Raises:
+        WrongCassette: The path is elsewhere, as a file of settings for another program would be.
+    """
+    path = places.path(name)
+    if not any(map(path.is_relative_to, roots)):
+        raise WrongCassette(
+            f"the cassette names {name!r}, which is outside its workspace; do not trust the file"
+        )
+    return path
 
 
 def _take_zone() -> None:

@@ -78,6 +78,7 @@ class WebPages:
         Raises:
             ToolError: The page cannot be reached or may not be fetched, or the answer is an error.
         """
+        edges.current().before_unrecordable("a page of the web")  # before the name is looked up
         try:
             async with asyncio.timeout(PAGE_S):
                 return await self._fetched(address, is_named=is_named)
@@ -133,7 +134,6 @@ class WebPages:
         verify = self._verify
         if verify is None:  # Certificates are loaded once, which takes up to a tenth of a second.
             verify = await asyncio.to_thread(certificates)
-        edges.current().before_unrecordable("a page of the web")
         async with httpx2.AsyncClient(
             verify=verify,
             trust_env=False,
