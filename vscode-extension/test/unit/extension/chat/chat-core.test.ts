@@ -26,17 +26,27 @@ function makeChat(memory = fakeRoom().ports.memory, status: Partial<StatusResult
   backend.answer("indwell/status", () => ({ ...STATUS, ...status }));
   const logged: string[] = [];
   let revealed = 0;
-  const behind: (readonly [string, string])[] = [];
+  const backgroundQuestions: (readonly [string, string])[] = [];
   const core = new ChatCore({
     ...chatParts(room, memory),
     log: (words) => void logged.push(words),
     reveal: () => {
       revealed += 1;
     },
-    askedBehind: (question, title) => void behind.push([sessionOf(question), title]),
+    askedBehind: (question, title) => void backgroundQuestions.push([sessionOf(question), title]),
   });
   const { did } = room.ports;
-  return { core, backend, clock, server, memory, logged, did, behind, revealed: () => revealed };
+  return {
+    core,
+    backend,
+    clock,
+    server,
+    memory,
+    logged,
+    did,
+    backgroundQuestions,
+    revealed: () => revealed,
+  };
 }
 
 test("after a reload the chat resumes its last session and shows its turns", async () => {
@@ -268,7 +278,7 @@ test("a restarted server gets the chosen mode and model, but no looser mode afte
   assert.deepEqual(settings, { mode: "plan", model: "other" });
 });
 
-test("the trust button runs the trust command and sends nothing to the server", async () => {
+test("the trust button runs the editor's trust command instead of the server's", async () => {
   const { core, did, backend } = makeChat();
   await core.bridge.take({ type: "command", command: "trust" });
   assert.deepEqual(did, ["run indwell.trust"]);
@@ -362,12 +372,12 @@ test("a turn that ended in the background stays marked", async () => {
 });
 
 test("a background session's question is announced, survives another session's answer, and can be answered", async () => {
-  const { core, behind, revealed } = await chatWithBackgroundTurn();
+  const { core, backgroundQuestions, revealed } = await chatWithBackgroundTurn();
   const token = new Cancel();
   const asked = permission({ session: "other" });
   const answer = core.questions.permission(asked, token);
   assert.deepEqual(
-    behind.map(([session]) => session),
+    backgroundQuestions.map(([session]) => session),
     ["other"],
   );
   assert.equal(revealed(), 0);

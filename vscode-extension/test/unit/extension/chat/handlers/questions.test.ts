@@ -109,7 +109,7 @@ test("a question is answered no when a turn of its session ends, not when anothe
   assert.deepEqual(await answer, { answer: "no" });
 });
 
-test("an option is chosen once by its index, and only of a question that offers options", async () => {
+test("an option is chosen once by its index, and an unknown index is refused", async () => {
   const { questions, answer } = askPermission();
   const words = questions.ask(TEXT_QUESTION, new Cancel());
   assert.equal(questions.chosen("nonce-2", 2), false);

@@ -102,8 +102,8 @@ test("refused and stopped calls keep their outcome after a reload", () => {
   const [turn] = first.store.state.turns;
   if (turn === undefined) assert.fail("no turn is shown");
   const parts = [
-    toolPart({ key: "a", id: "a", state: "denied" }),
-    toolPart({ key: "b", id: "b", state: "stopped" }),
+    toolPart({ key: "a", id: "a", state: "denied", seconds: 1 }),
+    toolPart({ key: "b", id: "b", state: "stopped", seconds: 1 }),
   ];
   const turns = [{ ...turn, parts }];
   first.store.dispatch({ type: "remembered", session: "s", title: "", turns, hasOlder: false });

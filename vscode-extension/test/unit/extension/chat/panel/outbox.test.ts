@@ -122,7 +122,8 @@ test("after random actions, hiding and reloads the webview's state equals the ho
       }
     }
     for (let round = 0; round < 5; round += 1) {
-      store.dispatch(note(`end ${round}`)); // a webview that missed the last batch notices it at the next one
+      // A webview that missed the last batch notices it at the next one.
+      store.dispatch(note(`end ${round}`));
       for (let wait = 0; wait < 3; wait += 1) {
         await settle();
         clock.advance(100);

@@ -73,7 +73,7 @@ test("if missed events are gone, pages of the log replace them without repeating
   for (let seed = 1; seed <= 120; seed += 1) await playRandomTurns(seed, 4);
 });
 
-test("consecutive pieces of text are reduced as one action, which other events do not delay", () => {
+test("consecutive pieces of one kind are reduced as one action, and a restart begins another action", () => {
   const room = fakeRoom();
   const intake = intakeOf(room);
   const actions: string[] = [];

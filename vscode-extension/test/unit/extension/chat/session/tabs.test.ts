@@ -201,7 +201,7 @@ test("closing a tab cancels no turn", async () => {
   assert.deepEqual(backend.calls("indwell.cancel"), []);
 });
 
-test("a tab's page stores the tab's id and session, and invalid values are ignored", () => {
+test("a tab's id and session are read from the state of its page, and invalid values are ignored", () => {
   const kept = { tab: { id: "a-1", session: "s" }, typed: null };
   assert.deepEqual(keptTab(kept), { id: "a-1", session: "s" });
   assert.deepEqual(keptTab({ tab: { id: "<x>", session: 1 } }), { id: null, session: null });

@@ -25,7 +25,7 @@ test("the output of a Python gives its path, its version and its support for env
 });
 
 test("the output of a stub or a broken shim does not count as a Python", () => {
-  for (const said of [
+  for (const output of [
     "",
     "Python was not found",
     "[]",
@@ -33,7 +33,7 @@ test("the output of a stub or a broken shim does not count as a Python", () => {
     '["/p", "3", 12]',
     "{}",
   ])
-    assert.equal(parsePython(said), undefined, said);
+    assert.equal(parsePython(output), undefined, output);
 });
 
 test("the newest tested version is preferred to untested and outdated versions", () => {
