@@ -214,6 +214,16 @@ def test_the_choice_equals_a_search_of_all_lines(texts, room):
     assert kept == [sorted(numbers) for numbers in searched(pieces, room, known)]
 
 
+def test_lines_that_lose_worth_wait_behind_better_lines():
+    names = ("cart_total", "priceOf", "E4711", "user.name", "shop/cart.py")
+    lines = (f"tax_rate {name}{' word' * at}" for at, name in enumerate(names))
+    piece = reducible("\n".join(lines), pair=1)
+    known = uses(written={"tax_rate": 49})
+    for room in range(60, 130):
+        kept = list(only_kept(piece, room, (), known))
+        assert kept == sorted(searched([piece], room, known)[0]), room
+
+
 def test_uses_of_names_are_counted_call_by_call():
     read = ToolUse("c1", "read_file", '{"path": "shop/cart.py"}', meta("assistant"))
     told = ToolResult("c1", "1\tcart_total = 1", meta())
@@ -242,6 +252,13 @@ def test_both_ends_of_a_huge_text_are_read_with_correct_line_numbers():
     for line in lines[1_000:-1_000:997]:
         assert line.names == (store.numbers.number(f"name_{line.number}"),)
         assert store.lines(text).line(line.number) == line
+
+
+@pytest.mark.parametrize("lines_after", [[], ["", "cart_total = 2"], [""]])
+def test_a_huge_line_with_both_ends_of_a_text_is_one_line(lines_after):
+    text = "\n".join(("cart_total = 1", "tax_rate " * 100_000, *lines_after))
+    found = list(LineStore().lines(text).digested())
+    assert [line.number for line in found] == [0, 1, *[3] * ("cart_total = 2" in lines_after)]
 
 
 def test_a_set_of_keys_has_exactly_the_added_keys_also_after_it_widens():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from indwell.context import conversation as talk
-from indwell.context.compaction.digesting.digest import digest
+from indwell.context.compaction.digesting.digest import KeptLines, digest, kept_lines
 from indwell.context.compaction.ladder import take
 from indwell.context.compaction.presets import Digest
 from indwell.context.compaction.step import CompactionFacts, CompactionStep, View
@@ -255,3 +255,10 @@ def test_the_next_step_is_equal_after_messages_were_saved_and_read():
         tally=type(now.tally)(),
     )
     assert cut(copied) == cut(now)
+
+
+def test_kept_lines_are_in_order_and_blank_lines_are_counted_apart() -> None:
+    kept = kept_lines("a\n\n  \nb\n", [3, 0])
+    assert kept == KeptLines(n=5, n_said=2, lines={0: "a", 3: "b"})
+    assert list(kept.lines) == [0, 3]
+    assert kept_lines("", ()) == KeptLines(n=1)

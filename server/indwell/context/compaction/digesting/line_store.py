@@ -330,6 +330,10 @@ def _ends(text: str) -> Iterator[tuple[str, int]]:
     if len(text) <= 2 * LONGEST_END:
         yield text, 0
         return
-    tail = text[-LONGEST_END:]
-    yield text[:LONGEST_END], 0
-    yield tail, text.count("\n") - tail.count("\n")
+    head, tail = text[:LONGEST_END], text[-LONGEST_END:]
+    yield head, 0
+    first = text.count("\n") - tail.count("\n")
+    if first > head.count("\n"):
+        yield tail, first
+    elif "\n" in tail:  # The last line of the head goes on in the tail.
+        yield tail[tail.index("\n") + 1 :], first + 1
