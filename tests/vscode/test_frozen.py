@@ -1,4 +1,4 @@
-"""The server that has its own Python, as some packages contain it: its start, and a built program.
+"""The frozen server, which has its own Python and is part of some packages.
 
 ``scripts/freeze`` takes a minute of processor time, so CI does not build it. The tests use an
 existing build; with INDWELL_TEST_LONG they make a new build (issue 23).
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 START = ROOT / "scripts" / "frozen" / "start.py"
 BUILT = ROOT / ".freeze" / "frozen" / f"indwell-server{'.exe' if sys.platform == 'win32' else ''}"
 ANSWER_S = 3.0  # from the first start to the answer to `initialize`
-# limit of the unpacked size; the first build had 145 MB, and 48 MB in the package
+# limit of the unpacked size; the first build had 145 MB, or 48 MB in the package
 SIZE_B = 190_000_000
 EVERYTHING = """
 import importlib, math, pkgutil
@@ -63,14 +63,14 @@ def server() -> str:
     return str(BUILT)
 
 
-def test_the_start_of_the_frozen_server_runs_code_for_a_child_as_python_does() -> None:
+def test_the_frozen_server_runs_code_for_a_child_as_python_does() -> None:
     said = run(
         sys.executable, str(START), "-I", "-S", "-c", "import sys; print(sys.argv)", "3", "ls"
     )
     assert said == "['-c', '3', 'ls']"
 
 
-def test_the_start_of_the_frozen_server_runs_a_module_as_python_does() -> None:
+def test_the_frozen_server_runs_a_module_as_python_does() -> None:
     assert run(sys.executable, str(START), "-m", "indwell", "--version").startswith("indwell ")
     table = run(sys.executable, str(START), "-B", "-m", "json.tool", "--help")
     assert "json.tool" in table
@@ -83,7 +83,7 @@ def test_no_child_of_the_frozen_server_inherits_the_variables_of_its_bundle() ->
 
 
 @pytest.mark.timeout(1300)
-def test_the_frozen_server_answers_soon_and_has_everything_it_needs(
+def test_the_frozen_server_answers_within_three_seconds_and_contains_all_modules_and_programs(
     server: str, tmp_path: Path
 ) -> None:
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Tests that all kept pictures of the panel are on their page, before and after, and are small.
+"""The kept pictures of the panel: each scene before and after on their page, in a limited size.
 
 No test compares their pixels, which differ with each font; ``test/browser/shapes.test.ts`` compares
 boxes.
@@ -27,7 +27,9 @@ def test_each_scene_is_kept_before_and_after_in_three_themes_and_shown_on_the_pa
         for scene in scenes
         for theme in THEMES
     }
-    assert kept == wanted - {"before/wide-light.webp"}  # was empty, and cannot be taken again
+    assert kept == wanted - {
+        "before/wide-light.webp"
+    }  # this picture was empty, and the old build cannot take it again
     shown = re.findall(r"\]\(((?:before|after)/[^)]*)\)", (KEPT / "README.md").read_text("utf-8"))
     assert sorted(shown) == sorted(kept)
 

@@ -18,7 +18,7 @@ from editors.place import missing
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "vscode-extension"
 LIMIT = 2_600_000  # limit in bytes; the server takes 1.8 MB, and the code for colouring 0.25 MB
-MARKETPLACE_PICTURE = 1_500_000  # a picture of the README may have so many bytes
+MARKETPLACE_PICTURE = 1_500_000  # limit of a README picture in bytes
 INSTALL_S = 280  # limit for a busy machine; an idle machine needs 30 s
 BESIDE = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 NODE = shutil.which("node", path=BESIDE)
@@ -181,8 +181,8 @@ def test_the_packaged_readme_names_the_installation_requirements(package: Path) 
     for need in ("package index", "150 MB", "Python 3.11"):
         assert need in page, need
     keys = json.loads(read(package, "package.json"))["contributes"]["keybindings"]
-    told = page.lower().replace("`", "").replace("+", " ")
-    assert [one["key"] for one in keys if one["key"].replace("+", " ") not in told] == []
+    page_words = page.lower().replace("`", "").replace("+", " ")
+    assert [one["key"] for one in keys if one["key"].replace("+", " ") not in page_words] == []
 
 
 def test_every_package_in_the_bundles_is_named_with_its_licence(package: Path) -> None:

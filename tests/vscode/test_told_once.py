@@ -33,13 +33,13 @@ from support.subagents import EDIT, PLAIN, READ, Model, a_house
 EXTENSION = Path(__file__).resolve().parents[2] / "vscode-extension"
 NODE = EXTENSION.parent / ".venv" / "bin" / "node"
 FILES = {"a.py": "x = 1\ny = 2\n", "b.py": "z = 3\n"}
-MOST_REPLIES = 40  # a recorded session has at most so many
+MOST_REPLIES = 40  # limit for a recorded session
 RECORDINGS = ("pi", "codex", "opencode", "sweagent")
 
 Story = dict[str, Any]
 
 
-async def story(world: World) -> Story:
+async def record_story(world: World) -> Story:
     """Return the events that a client received live, and those that it gets when it asks again."""
     await world.session.parts.log.commit()
     reading = world.store.open(world.session.id)
@@ -54,7 +54,7 @@ def _plain(row: Any) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("turn", "at", "left", "cut", "events")}
 
 
-def agree(stories: dict[str, Story], folder: Path) -> None:
+def assert_equal_panels(stories: dict[str, Story], folder: Path) -> None:
     """Check that the panel shows each session as it was live when the session's page is read."""
     if not NODE.exists() and shutil.which("node") is None:
         missing("Node is not installed: scripts/setup")
@@ -83,7 +83,7 @@ async def test_live_and_logged_events_agree_after_sub_agents_edits_and_failures(
     )
     async with a_house(tmp_path, model) as (world, _):
         await world.turn()
-        agree({"house": await story(world)}, tmp_path)
+        assert_equal_panels({"house": await record_story(world)}, tmp_path)
 
 
 async def test_live_and_logged_events_agree_after_stopped_steered_and_failed_turns(
@@ -92,10 +92,10 @@ async def test_live_and_logged_events_agree_after_stopped_steered_and_failed_tur
     stories: dict[str, Story] = {}
     stories["steered"] = await _steered(tmp_path / "steered")
     stories["cancelled"] = await _cancelled(tmp_path / "cancelled")
-    stories["never heard"] = await _never_heard(tmp_path / "unheard")
+    stories["steered too late"] = await _steered_too_late(tmp_path / "late")
     stories["compacted"] = await _compacted(tmp_path / "compacted")
     stories["in a call"] = await _in_a_call(tmp_path / "call")
-    agree(stories, tmp_path)
+    assert_equal_panels(stories, tmp_path)
 
 
 async def _steered(folder: Path) -> Story:
@@ -107,7 +107,7 @@ async def _steered(folder: Path) -> Story:
     async with a_world(folder, [steers, says("Brief."), says("Again.")], files=FILES) as world:
         await world.turn("read it", title="Read")
         await world.turn("and again")
-        return await story(world)
+        return await record_story(world)
 
 
 async def _cancelled(folder: Path) -> Story:
@@ -119,10 +119,10 @@ async def _cancelled(folder: Path) -> Story:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await world.turn("go on")
-        return await story(world)
+        return await record_story(world)
 
 
-async def _never_heard(folder: Path) -> Story:
+async def _steered_too_late(folder: Path) -> Story:
     def steers(_request: Request) -> Hang:
         world.session.steer("too late")
         return hang("I")
@@ -132,7 +132,7 @@ async def _never_heard(folder: Path) -> Story:
         await world.until(lambda event: isinstance(event, events.TextAdded))
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return await story(world)
+        return await record_story(world)
 
 
 async def _compacted(folder: Path) -> Story:
@@ -142,7 +142,7 @@ async def _compacted(folder: Path) -> Story:
     async with a_world(folder, [*reads, says()], files=files, window=24_000) as world:
         await world.turn("read them")
         assert world.told(events.Compacted)
-        return await story(world)
+        return await record_story(world)
 
 
 async def _in_a_call(folder: Path) -> Story:
@@ -160,7 +160,7 @@ async def _in_a_call(folder: Path) -> Story:
         await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        return await story(world)
+        return await record_story(world)
 
 
 async def test_live_and_logged_events_agree_for_random_sessions(tmp_path: Path) -> None:
@@ -184,8 +184,8 @@ async def test_live_and_logged_events_agree_for_random_sessions(tmp_path: Path) 
         ) as world:
             for turn in range(3):
                 await world.turn(f"words {turn}")
-            stories[f"seed {seed}"] = await story(world)
-    agree(stories, tmp_path)
+            stories[f"seed {seed}"] = await record_story(world)
+    assert_equal_panels(stories, tmp_path)
 
 
 def _reply(chance: random.Random, place: int) -> Reply:
@@ -222,7 +222,7 @@ async def test_live_and_logged_events_agree_for_recorded_sessions(
     stories: dict[str, Story] = {}
     for place, recorded in zip(range(3), found, strict=False):
         stories[f"{name} {place}"] = await _again(recorded, tmp_path / str(place))
-    agree(stories, tmp_path)
+    assert_equal_panels(stories, tmp_path)
 
 
 async def _again(recorded: Recorded, folder: Path) -> Story:
@@ -230,7 +230,7 @@ async def _again(recorded: Recorded, folder: Path) -> Story:
     async with a_world(folder, [*replies, says("That is all.")], files=FILES) as world:
         while len(world.provider.requests) <= len(replies):
             await world.turn(f"part {world.session.turns + 1}")
-        return await story(world)
+        return await record_story(world)
 
 
 def _replies(recorded: Recorded) -> Iterator[Reply]:

@@ -1,4 +1,4 @@
-"""Runs the VS Code extension's specs: its parts, its panel in Chromium, and the real workbench.
+"""Runs the VS Code extension's specs: units, the panel in Chromium, and the real VS Code.
 
 The specs are in ``vscode-extension/test/``. The specs in ``unit`` need Node. The specs in
 ``browser`` also need Chromium, and those in ``e2e`` VS Code's server
@@ -39,8 +39,8 @@ def _specs(folder: str) -> Sequence[str]:
     return sorted(path.name.removesuffix(".test.ts") for path in paths)
 
 
-class Told(msgspec.Struct, frozen=True):
-    """The result of one test of a spec, as ``test/editor/told.ts`` writes it."""
+class SpecResult(msgspec.Struct, frozen=True):
+    """The result of one test of a spec, as ``test/editor/json-reporter.ts`` writes it."""
 
     file: str
     name: str
@@ -63,28 +63,33 @@ def test_the_vscode_panel_works_alone_in_a_browser(spec: str) -> None:
 @pytest.mark.timeout(60, func_only=True)
 @pytest.mark.parametrize("spec", _specs("e2e"))
 def test_the_extension_works_in_the_real_vs_code(
-    spec: str, in_vs_code: tuple[Sequence[Told], str]
+    spec: str, in_vs_code: tuple[Sequence[SpecResult], str]
 ) -> None:
-    told, output = in_vs_code
-    of_this = [test for test in told if Path(test.file).name == f"{spec}.test.ts"]
-    assert of_this, f"nothing of it ran\n{output[-TEXT_OF_A_FAILURE:]}"
+    results, output = in_vs_code
+    of_this = [test for test in results if Path(test.file).name == f"{spec}.test.ts"]
+    assert of_this, f"no test of {spec} ran\n{output[-TEXT_OF_A_FAILURE:]}"
     wrong = [f"{test.name}\n{test.error}" for test in of_this if test.error is not None]
     assert not wrong, "\n\n".join(wrong)[-TEXT_OF_A_FAILURE:]
 
 
 @pytest.fixture(scope="module")
-def in_vs_code(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sequence[Told], str]:
+def in_vs_code(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sequence[SpecResult], str]:
     """Return the results of all specs that ran in one workbench, and their output."""
     _need("editor")
-    path = tmp_path_factory.mktemp("vscode") / "told"
-    reporter = ("--test-reporter=./test/editor/told.ts", f"--test-reporter-destination={path}")
+    path = tmp_path_factory.mktemp("vscode") / "results"
+    reporter = (
+        "--test-reporter=./test/editor/json-reporter.ts",
+        f"--test-reporter-destination={path}",
+    )
     command = ("node", "--test", "--test-isolation=none", *reporter, "test/e2e/*.test.ts")
     with _alone():
         code, output = _run(command, {"INDWELL_EDITOR_LOCK": "held"}, EDITOR_S)
-    told = [msgspec.json.decode(line, type=Told) for line in path.read_bytes().splitlines()]
-    if code != 0 and all(test.error is None for test in told):
+    results = [
+        msgspec.json.decode(line, type=SpecResult) for line in path.read_bytes().splitlines()
+    ]
+    if code != 0 and all(test.error is None for test in results):
         pytest.fail(f"node ended with {code}\n{output[-TEXT_OF_A_FAILURE:]}")
-    return told, output
+    return results, output
 
 
 @contextmanager
@@ -117,7 +122,7 @@ def _passes(*command: str) -> str:
 def _run(command: Sequence[str], more: dict[str, str], seconds: float) -> tuple[int, str]:
     """Run a command in the extension's folder; return its exit code and its output.
 
-    No process outlives the call: all processes of the command end with it, also after a time-out.
+    All processes of the command end with the call, also after a time-out.
     """
     process = subprocess.Popen(
         command,
@@ -135,7 +140,7 @@ def _run(command: Sequence[str], more: dict[str, str], seconds: float) -> tuple[
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         output, _ = process.communicate()
-        return -signal.SIGKILL, f"{output}\nit took longer than {seconds} s"
+        return -signal.SIGKILL, f"{output}\ntimed out after {seconds} s"
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

@@ -1,6 +1,6 @@
 /**
- * Compares what the panel shows of sessions that it watched with what it shows when it reads them back.
- * `tests/vscode/test_told_once.py` writes the file with the sessions, and calls this.
+ * Checks that the panel shows a session equally from live events and from the page of its log.
+ * `tests/vscode/test_told_once.py` writes the file with the sessions and runs this script.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -23,10 +23,18 @@ for (const [name, { live, page }] of Object.entries(stories)) {
     .reduce(reduce, opened(session));
   const rest = { title: "", at: "", model: "", total: page.turns.length, more: false };
   const answer: SessionResult = { ...page, ...rest, notices: [], todo: [], plan: null };
-  const told = { type: "page", page: answer, where: "replace", seq: live.length } as const;
+  const pageRead = { type: "page", page: answer, where: "replace", seq: live.length } as const;
   assert.ok(page.turns.length > 0, `${name} has turns`);
-  assert.deepEqual(reduce(opened(session), told).turns.map(shown), watched.turns.map(shown), name);
-  assert.deepEqual(reduce(watched, told).turns, watched.turns, `${name}: a page changes nothing`);
+  assert.deepEqual(
+    reduce(opened(session), pageRead).turns.map(comparable),
+    watched.turns.map(comparable),
+    name,
+  );
+  assert.deepEqual(
+    reduce(watched, pageRead).turns,
+    watched.turns,
+    `${name}: a page changes nothing`,
+  );
 }
 process.stdout.write(`${Object.keys(stories).length} agree\n`);
 
@@ -34,8 +42,8 @@ function opened(session: string): PanelState {
   return reduce(initialState, { type: "opened", session });
 }
 
-/** A turn without what no log has: times of words, how it was verified, whether a retry may help. */
-function shown(turn: Turn): object {
+/** Returns a turn without the fields that no log has, such as `verified` and `retryable`. */
+function comparable(turn: Turn): object {
   const { round, next, verified, retryable, parts, ...rest } = turn;
   return { ...rest, parts: parts.flatMap(part) };
 }
@@ -49,7 +57,7 @@ function part(one: Part): readonly object[] {
       return one.what === "steered" || one.what === "compacted" ? [{ ...one, key: "" }] : [];
     case "tool": {
       const inner = one.inner.flatMap(part);
-      // Live, a call that the user stopped has no end; the log has the words for the model.
+      // A live call that the user stopped has no result; the log has the text for the model.
       if (one.state === "stopped") return [{ id: one.id, name: one.name, state: one.state, inner }];
       return [{ ...one, key: "", output: "", cut: 0, tokens: 0, inner }];
     }

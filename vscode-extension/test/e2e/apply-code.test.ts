@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { inOrder, say } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { INVOICE, SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -23,7 +23,7 @@ const SNIPPET = `def rate_3() -> float:\n${NEW}`;
 
 describe("Apply as an edit", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     const files = { ...SHOP, "shop/rates.py": LONG };
     chat = await openChat({ name: "apply", files, open: ["shop/rates.py"] });
@@ -47,7 +47,7 @@ describe("Apply as an edit", () => {
       null,
     );
   const apply = async (words: string, button = "Apply as an edit"): Promise<void> => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask(words);
     await chat.panel.locator(".code").last().hover();
     await chat.panel.getByRole("button", { name: button }).last().click();

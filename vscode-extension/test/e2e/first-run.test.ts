@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { lookAt } from "../editor/look-at.ts";
-import { keepPictures, openFirstRun, theModel, theWorkbench } from "../editor/shared.ts";
+import { openFirstRun, pictureFailures, theModel, theWorkbench } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -14,13 +14,13 @@ const PATIENCE_MS = 60_000;
 describe("a provider with a key", () => {
   const KEY = "sk-a-key-of-the-tests-0123456789";
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openFirstRun({ name: "keyed", files: SHOP });
-    (await theModel()).wants(KEY);
+    (await theModel()).requireKey(KEY);
   });
   after(async () => {
-    (await theModel()).wants(null);
+    (await theModel()).requireKey(null);
     await chat.close();
   });
 
@@ -64,7 +64,7 @@ describe("a provider with a key", () => {
 
 describe("the first run", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openFirstRun({ name: "first-run", files: SHOP });
   });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { inOrder, say } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel, theWorkbench } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel, theWorkbench } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -31,7 +31,7 @@ After all of it.`;
 
 describe("hostile text of a model", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openChat({
       name: "hostile",

@@ -4,7 +4,7 @@ import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
 import { lookAt } from "../editor/look-at.ts";
 import { inOrder, say } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { INVOICE, SHOP } from "../editor/shop-files.ts";
 import { STATES } from "../editor/states.ts";
 import { until } from "../editor/waiting.ts";
@@ -21,14 +21,14 @@ function colour(place: Locator): Promise<string> {
 
 describe("the looks of the panel", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openChat({ name: "looks", files: SHOP, open: ["shop/invoice.py"] });
   });
   after(() => chat.close());
 
   test("code in an answer has the editor's colours in each theme", async () => {
-    await chat.fresh();
+    await chat.newSession();
     (await theModel()).on("paint", inOrder([say(`\`\`\`python\n${INVOICE}\`\`\``)]));
     await chat.ask("paint it");
     await chat.panel.locator(".code span[style]").first().waitFor();
@@ -51,7 +51,7 @@ describe("the looks of the panel", () => {
   for (const [name, state] of Object.entries(STATES)) {
     if (!state.model) continue;
     test(name, async () => {
-      await chat.fresh();
+      await chat.newSession();
       await state.steps(chat);
       try {
         await lookAt(chat, name);

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { call, inOrder, say } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -17,7 +17,7 @@ const PAPER = {
 
 describe("an MCP server of the project", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     const defined = JSON.stringify({ mcpServers: { paper: PAPER } });
     chat = await openChat({ name: "mcp", files: { ...SHOP, ".mcp.json": defined } });

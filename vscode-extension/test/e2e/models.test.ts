@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type * as VSCode from "vscode";
 import { asChat, type Chat } from "../editor/chat.ts";
-import { keepPictures, openPlain, theWorkbench } from "../editor/shared.ts";
+import { openPlain, pictureFailures, theWorkbench } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -74,7 +74,7 @@ function registerModel(vscode: typeof VSCode, file: string, kept: Record<string,
 
 describe("a model of VS Code", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   const asked = (): Promise<readonly ModelRequest[]> =>
     chat.host.run((_vscode, _none, kept) => kept["asked"] as readonly ModelRequest[], null);
   const consent = () =>
@@ -153,7 +153,7 @@ describe("a model of VS Code", () => {
   });
 
   test("is cancelled when the user stops the turn", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("wait-for-me");
     await chat.panel.getByText("I begin.").first().waitFor();
     await chat.composer.press("Escape");
@@ -162,7 +162,7 @@ describe("a model of VS Code", () => {
   });
 
   test("shows a sentence that explains why it refuses", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("no-quota");
     await chat.panel
       .getByText(/quota of your subscription may be used up.*the month is used up/)

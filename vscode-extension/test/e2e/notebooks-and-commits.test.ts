@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Chat } from "../editor/chat.ts";
 import { call, inOrder, say } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -19,7 +19,7 @@ const NOTEBOOK = { cells: CELLS, metadata: {}, nbformat: 4, nbformat_minor: 2 };
 
 describe("in the real VS Code", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openChat({
       name: "notebooks",

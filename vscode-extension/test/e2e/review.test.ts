@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { INVOICE, SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -12,7 +12,7 @@ const PROMPT = "rounding Fix the rounding in invoice totals";
 
 describe("a change from the prompt to the verdict", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
 
   const textInEditor = (): Promise<string> =>
     chat.host.run((vscode, folder) => {
@@ -138,7 +138,7 @@ describe("a change from the prompt to the verdict", () => {
   test("a rewind restores the conversation and the files of before the edit", async () => {
     await chat.command("undo");
     await until("the old text", async () => (await textInEditor()) === INVOICE);
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask("say The first turn.");
     await chat.ask(PROMPT);
     await until("the edit", async () => (await textInEditor()) !== INVOICE);

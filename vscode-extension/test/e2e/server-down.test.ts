@@ -6,13 +6,13 @@ import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { call, inOrder, say } from "../editor/model-script.ts";
 import { serverOf } from "../editor/server-process.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
 describe("a server that ended", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openChat({ name: "down", files: SHOP });
     const model = await theModel();
@@ -31,7 +31,7 @@ describe("a server that ended", () => {
     process.kill(server, "SIGKILL");
     await chat.panel.getByText("Interrupted: Indwell ended while this turn ran").waitFor();
     await chat.panel.getByText("Words of before.", { exact: true }).waitFor();
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask("say It answers again.");
   });
 
@@ -45,7 +45,7 @@ describe("a server that ended", () => {
   });
 
   test("after a reload during a turn, the turn is marked as interrupted, and Continue does not run its command again", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("interrupt Do it");
     const ran = join(chat.folder, "ran.txt");
     await until("the command", () => existsSync(ran));

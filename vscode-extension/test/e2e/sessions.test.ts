@@ -6,20 +6,20 @@ import { after, before, describe, test } from "node:test";
 import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";
 import { call, say, wait } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
 describe("sessions", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   let rows: Locator;
 
   before(async () => {
     chat = await openChat({ name: "sessions", files: SHOP });
     rows = chat.panel.locator(".session-open");
     await chat.ask("say Apples are sorted.");
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask("say Pears are counted.");
   });
   after(() => chat.close());
@@ -98,10 +98,10 @@ describe("sessions", () => {
       release = resolve;
     });
     model.on("slow", (_round, rest) => [say("First half. "), wait(released), say(rest)]);
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("slow Second half.");
     await chat.panel.getByText("First half.").waitFor();
-    await chat.fresh();
+    await chat.newSession();
     const others = chat.panel.locator(".others-row");
     await until("a line for the session that runs", async () =>
       /Running.*slow Second half/.test((await others.allTextContents()).join(" ")),
@@ -130,10 +130,10 @@ describe("sessions", () => {
         ? [wait(released), call("bash", { command: rest, unsandboxed: true, why: "it must" })]
         : [say("Understood.")],
     );
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("later rm -f gone.txt");
     await until("the turn", async () => (await chat.panel.locator("article.turn").count()) === 1);
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask("say Something else.");
     release();
     const line = chat.panel.locator(".others-row.asking");

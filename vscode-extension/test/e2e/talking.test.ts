@@ -4,13 +4,13 @@ import { after, before, describe, test } from "node:test";
 import type * as VSCode from "vscode";
 import type { Chat } from "../editor/chat.ts";
 import { call, inOrder, say, wait } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
 describe("talking with the model", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openChat({ name: "talking", files: SHOP, open: ["shop/invoice.py"] });
   });
@@ -29,7 +29,7 @@ describe("talking with the model", () => {
   });
 
   test("a prompt that is sent while a turn runs steers it and reaches the model", async () => {
-    await chat.fresh();
+    await chat.newSession();
     let release: () => void = () => undefined;
     const released = new Promise<void>((done) => {
       release = done;
@@ -56,7 +56,7 @@ describe("talking with the model", () => {
   });
 
   test("a queued prompt is shown as waiting and starts when the turn ends", async () => {
-    await chat.fresh();
+    await chat.newSession();
     let release: () => void = () => undefined;
     const released = new Promise<void>((done) => {
       release = done;
@@ -73,7 +73,7 @@ describe("talking with the model", () => {
   });
 
   test("Retry continues the turn when an unreachable model is back", async () => {
-    await chat.fresh();
+    await chat.newSession();
     const model = await theModel();
     await model.goAway();
     await chat.send("say It is there again.");
@@ -86,7 +86,7 @@ describe("talking with the model", () => {
   });
 
   test("an earlier prompt can be edited and resent from its place", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask("say mistaken-words");
     const prompt = chat.panel.getByRole("toolbar", { name: "Prompt of turn 1" });
     await prompt.hover();
@@ -107,7 +107,7 @@ describe("talking with the model", () => {
   });
 
   test("a file mentioned with @ becomes a chip and is sent with the prompt", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.composer.click();
     await chat.composer.pressSequentially("say see @READ");
     await chat.panel
@@ -123,7 +123,7 @@ describe("talking with the model", () => {
   });
 
   test("an empty @ offers the current context first, and the terminal's last command can be attached as data", async () => {
-    await chat.fresh();
+    await chat.newSession();
     // A terminal without a process, which writes the sequences of shell integration.
     await chat.host.run(async (vscode, _, kept) => {
       const writes = new vscode.EventEmitter<string>();
@@ -174,7 +174,7 @@ describe("talking with the model", () => {
   });
 
   test("the editor's selection is sent with a prompt, and its chip can be removed", async () => {
-    await chat.fresh();
+    await chat.newSession();
     const select = (last: number): Promise<void> =>
       chat.host.run((vscode, line) => {
         const editor = vscode.window.visibleTextEditors[0];
@@ -225,7 +225,7 @@ describe("talking with the model", () => {
   });
 
   test("a panel that is shown again has suggestions for the file that was opened meanwhile", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.command("workbench.view.explorer");
     await chat.host.run(async (vscode, folder) => {
       await vscode.window.showTextDocument(vscode.Uri.file(`${folder}/Makefile`));
@@ -237,7 +237,7 @@ describe("talking with the model", () => {
   });
 
   test("a chat document runs a turn beside the panel's turn, and its Stop stops only its own turn", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("hang Reading the invoice");
     await chat.panel.getByText("Reading the invoice …").waitFor();
     const text = await chat.host.run(async (vscode) => {

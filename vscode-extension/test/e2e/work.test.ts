@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { call, inOrder, say } from "../editor/model-script.ts";
-import { keepPictures, openChat, theModel } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
 describe("plans, sub-agents and background work", () => {
   let chat: Chat;
-  keepPictures(() => chat);
+  pictureFailures(() => chat);
   before(async () => {
     chat = await openChat({ name: "work", files: SHOP, open: ["shop/invoice.py"] });
     // An approval sends the prompt "The plan is approved: carry it out."
@@ -39,7 +39,7 @@ describe("plans, sub-agents and background work", () => {
     chat.panel.locator(".mode-picker").getByText(name).waitFor();
   const plan = () => chat.panel.getByRole("group", { name: "Plan" });
   const proposePlan = async (): Promise<void> => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.slash("mode plan");
     await waitForMode("plan");
     await chat.ask("plan Move the tax rules");
@@ -79,7 +79,7 @@ describe("plans, sub-agents and background work", () => {
   });
 
   test("sub-agents work in parallel in their own cards, and stop with the turn", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("helpers Look at the totals");
     await chat.panel.locator(".agent-now").getByText("Run sleep 60").waitFor();
     const explore = chat.panel.locator(".tool", { hasText: "explore: search total" }).first();
@@ -92,7 +92,7 @@ describe("plans, sub-agents and background work", () => {
   });
 
   test("a background command shows its output and can be stopped", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.ask("serve it");
     await chat.panel.getByRole("button", { name: /^1 command running/ }).click();
     await chat.panel.locator(".command-toggle").click();
@@ -103,7 +103,7 @@ describe("plans, sub-agents and background work", () => {
   });
 
   test("the user answers a question of the model with an option, and the turn continues", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.send("crossroads ahead");
     const card = chat.panel.locator(".question.of-model");
     await card.and(chat.panel.locator("[data-armed=true]")).waitFor();
@@ -114,7 +114,7 @@ describe("plans, sub-agents and background work", () => {
   });
 
   test("a slash completes a skill, which is sent with the prompt", async () => {
-    await chat.fresh();
+    await chat.newSession();
     await chat.composer.click();
     await chat.composer.pressSequentially("/write");
     await chat.panel.getByRole("option", { name: /write-tests/ }).waitFor();

@@ -1,4 +1,4 @@
-/** What axe finds wrong for people who use a keyboard, a screen reader or strong colours. */
+/** Runs axe, which finds barriers for people who use a keyboard, a screen reader or high contrast. */
 import type { FrameLocator } from "playwright-core";
 import { axeScript } from "./packages.ts";
 
@@ -10,13 +10,13 @@ export interface Finding {
   readonly why: string;
 }
 
-/** The serious and critical findings inside a frame. */
+/** Returns the serious and critical findings in the panel. */
 export async function seriousFindings(panel: FrameLocator): Promise<readonly Finding[]> {
   const root = await panel.locator(":root").elementHandle();
   const frame = await root?.ownerFrame();
   if (!frame) throw new Error("the panel is not open");
   if (!(await frame.evaluate("typeof axe === 'object'"))) await frame.evaluate(axeScript());
-  // The view's background is the workbench's, behind the frame: axe would take it for white.
+  // The workbench draws the view's background behind the frame; without this, axe would assume white.
   await frame.evaluate(
     'document.documentElement.style.background = "var(--vscode-sideBar-background)"',
   );

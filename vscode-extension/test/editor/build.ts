@@ -1,11 +1,11 @@
-/** The extension as it stands in the working tree, built apart: others may change the tree meanwhile. */
+/** Builds the extension from a copy of the working tree, because the tree may change meanwhile. */
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EXTENSION } from "./packages.ts";
 
-const TAKEN = [
+const COPIED = [
   "package.json",
   "esbuild.mjs",
   "build",
@@ -27,11 +27,11 @@ export interface Built {
   readonly remove: () => void;
 }
 
-/** Build it in a folder of its own, about a second. `entry` names further builds, such as `--host-tests`. */
+/** Builds the extension in its own folder, in about a second. `flags` select further builds, such as `--host-tests`. */
 export function buildExtension(...flags: readonly string[]): Built {
   const folder = mkdtempSync(join(tmpdir(), "indwell-extension-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
-  for (const name of TAKEN) {
+  for (const name of COPIED) {
     if (existsSync(join(EXTENSION, name)))
       cpSync(join(EXTENSION, name), join(folder, name), { recursive: true });
   }

@@ -17,7 +17,7 @@ import { startWorkbench } from "./workbench.ts";
 
 /** What the user does in each session. */
 const SESSIONS: Readonly<Record<string, (chat: Chat) => Promise<void>>> = {
-  /** A prompt about the selection, two changes, a verdict on each, and one undone verdict. */
+  /** A prompt about the selection, two changes, a verdict on each, and one verdict that is undone. */
   review: async (chat) => {
     const verdicts = chat.panel.getByRole("button", { name: /^Accept the change/ });
     const left = (count: number): Promise<unknown> =>

@@ -1,4 +1,4 @@
-/** What a user does in the chat panel of a window. */
+/** The actions of a user in the chat panel of a window. */
 import type { Locator } from "playwright-core";
 import type { Model } from "./model.ts";
 import { until } from "./waiting.ts";
@@ -6,32 +6,32 @@ import type { Opening, Window } from "./window.ts";
 
 /** A window whose panel is open. */
 export interface Chat extends Window {
-  /** Where the user writes. */
+  /** The text box for prompts. */
   readonly composer: Locator;
   /** The card that asks for a permission. */
   readonly permission: Locator;
-  /** Type a prompt and send it. */
+  /** Types a prompt and sends it. */
   readonly send: (words: string) => Promise<void>;
-  /** Wait until nothing runs and nothing is on its way. */
+  /** Waits until no turn runs and no prompt is being sent. */
   readonly idle: () => Promise<void>;
-  /** Send a prompt and wait for the end of its turn. */
+  /** Sends a prompt and waits for the end of its turn. */
   readonly ask: (words: string) => Promise<void>;
-  /** Run a command of the composer, such as `sessions`. */
+  /** Runs a command of the composer, such as `sessions`. */
   readonly slash: (command: string) => Promise<void>;
-  /** Press a button of the permission card, once it counts. */
+  /** Waits until the permission card is armed, and clicks its button. */
   readonly answer: (button: "No" | "Once" | "This session") => Promise<void>;
-  /** Begin an empty session. */
-  readonly fresh: () => Promise<void>;
+  /** Starts an empty session. */
+  readonly newSession: () => Promise<void>;
 }
 
-/** Until when a composer that is there has taken a key, in milliseconds. */
+/** Time-out for the composer to take a key, in milliseconds. */
 const SOON_MS = 2_000;
 
-// Prices and a window, so that the meter and the cost have something to show.
+// The context meter and the cost need prices and a context window.
 const CONFIG =
   'models = ["coder-small"]\nwindow = 32000\nprice_in = 2.0\nprice_out = 8.0\nprice_cached = 0.2\n';
 
-/** The opening with variables that name the model of the tests. */
+/** Adds variables for the tests' model to the options of a window. */
 export function withModel(opening: Opening, model: Model): Opening {
   const own = {
     OPENAI_BASE_URL: model.url,
@@ -41,7 +41,7 @@ export function withModel(opening: Opening, model: Model): Opening {
   return { ...opening, config: CONFIG, variables: { ...own, ...opening.variables } };
 }
 
-/** The panel of a window as a user has it. */
+/** Adds the actions of a user to a window. */
 export function asChat(window: Window): Chat {
   const { panel } = window;
   const composer = panel.getByLabel("Prompt", { exact: true });
@@ -49,7 +49,7 @@ export function asChat(window: Window): Chat {
   const send = async (words: string): Promise<void> => {
     await composer.click();
     await composer.fill(words);
-    // While the server starts, Enter does nothing: the words stay. Without a model the first run takes its place.
+    // While the server starts, Enter keeps the text. Without a model, the first run replaces the composer.
     await until(`"${words}" to leave the composer`, async () => {
       try {
         await composer.press("Enter", { timeout: SOON_MS });
@@ -66,7 +66,7 @@ export function asChat(window: Window): Chat {
       return await until("the end of the turn", () => panel.locator(":root").evaluate(isIdle));
     } catch (error) {
       const shown = await panel.locator(":root").evaluate(lastTurn);
-      throw new Error(`the end of the turn did not come; the panel shows: ${shown}`, {
+      throw new Error(`the turn did not end; the panel shows: ${shown}`, {
         cause: error,
       });
     }
@@ -82,7 +82,7 @@ export function asChat(window: Window): Chat {
     ask: async (words) => {
       const before = await newest();
       await send(words);
-      // A moment passes before the turn is there: the one before has ended long ago.
+      // The turn appears after a moment; until then the last turn is an older one, which has ended.
       await until("a turn for the prompt", async () => (await newest()) > before);
       await idle();
     },
@@ -96,27 +96,27 @@ export function asChat(window: Window): Chat {
       await permission.getByRole("button", { name: button, exact: true }).click();
       await permission.waitFor({ state: "hidden" });
     },
-    fresh: async () => {
+    newSession: async () => {
       await window.command("indwell.newSession");
       await panel.locator("article.turn").first().waitFor({ state: "detached" });
     },
   };
 }
 
-/** Runs inside the panel: the number of the last turn, 0 if there is none. */
+/** Runs inside the panel. Returns the number of the last turn, or 0 without a turn. */
 function newestTurn(root: Element): number {
   const last = [...root.querySelectorAll("article.turn")].at(-1);
   return Number(/\d+/.exec(last?.ariaLabel ?? "")?.[0] ?? 0);
 }
 
-/** Runs inside the panel: the markup of the last turn, and whether something is being sent. */
+/** Runs inside the panel. Returns the markup of the last turn and of a prompt that is being sent. */
 function lastTurn(root: Element): string {
   const last = [...root.querySelectorAll("article.turn")].at(-1);
   const sending = root.querySelector(".sending, [aria-label=Stop]")?.outerHTML;
   return `${last?.outerHTML ?? "no turn"}; being sent: ${sending ?? "nothing"}`;
 }
 
-/** Runs inside the panel. */
+/** Runs inside the panel. Returns whether the last turn has ended and no prompt is being sent. */
 function isIdle(root: Element): boolean {
   const last = [...root.querySelectorAll("article.turn")].at(-1);
   const busy = root.querySelector(".sending, [aria-label=Stop]") !== null;

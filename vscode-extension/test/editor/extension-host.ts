@@ -1,4 +1,4 @@
-/** Functions of the tests, run inside the extension host by the probe. */
+/** Runs functions of the tests inside the extension host, through the probe. */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +6,7 @@ import type * as VSCode from "vscode";
 
 const PATIENCE_MS = 60_000;
 
-/** A function that is sent as text: it sees nothing but its arguments. */
+/** A function that is sent as source text, so it can use only its arguments. */
 export type Inside<A, R> = (
   vscode: typeof VSCode,
   argument: A,
@@ -15,15 +15,15 @@ export type Inside<A, R> = (
 
 /** The extension host of one window. */
 export interface ExtensionHost {
-  /** Run a function there; argument and result travel as JSON. */
+  /** Runs a function in the extension host; the argument and the result are sent as JSON. */
   readonly run: <A, R>(inside: Inside<A, R>, argument: A) => Promise<R>;
-  /** Forget the present host: the next `run` waits for one that begins after now. */
+  /** Forgets the current host: the next `run` waits for a new one. */
   readonly forget: () => void;
-  /** The id of its process. */
+  /** Returns the host's process id. */
   readonly pid: () => Promise<number>;
 }
 
-/** The host of the window that has this folder open. */
+/** Returns the host of the window that has this folder open. */
 export function extensionHost(probe: string, workspace: string, token: string): ExtensionHost {
   const path = join(probe, workspace);
   const address = async (): Promise<{ port: number; pid: number }> => {
@@ -42,9 +42,9 @@ export function extensionHost(probe: string, workspace: string, token: string): 
         headers: { authorization: token },
         body: JSON.stringify({ code: inside.toString(), argument }),
       });
-      const told = await answer.json();
-      if (told.error !== undefined) throw new Error(`in the extension host: ${told.error}`);
-      return told.value;
+      const result = await answer.json();
+      if (result.error !== undefined) throw new Error(`in the extension host: ${result.error}`);
+      return result.value;
     },
     forget: () => rmSync(path, { force: true }),
     pid: async () => (await address()).pid,

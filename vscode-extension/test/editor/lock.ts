@@ -1,15 +1,15 @@
-/** One editor at a time on a machine: a browser and a workbench want two cores for themselves. */
+/** Allows one editor at a time on a machine, because a browser and a workbench need two cores. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 
 /**
- * Wait until no other run on this machine has an editor open.
+ * Waits until no other run on this machine has an editor open.
  *
- * The lock is that of a child which ends with us however we end. Where there is no `flock`, nobody waits.
- * Who started us may hold the lock already (INDWELL_EDITOR_LOCK=held), so that waiting counts into no time-out.
- * @returns How the lock is let go.
+ * A child process holds the lock and ends with this process in any case. Without `flock`, there is no lock.
+ * The parent may hold the lock (INDWELL_EDITOR_LOCK=held), so that no time-out includes the waiting.
+ * @returns A function that releases the lock.
  */
 export async function oneAtATime(): Promise<() => void> {
   if (process.env["INDWELL_EDITOR_LOCK"] === "held") return () => undefined;

@@ -1,4 +1,4 @@
-/** How a state of the panel looks: pictures of it, its width, and what axe finds. */
+/** Checks the looks of a state of the panel: takes pictures, and checks its width and the findings of axe. */
 import assert from "node:assert/strict";
 import { seriousFindings } from "./axe.ts";
 import type { Chat } from "./chat.ts";
@@ -10,23 +10,23 @@ const ALL_THEMES = Object.keys(THEMES).filter((name): name is Theme => name in T
 
 const PICTURED_WIDTH = 400;
 
-/** The short form looks at each state in one theme, with one picture; test/browser has the other themes in any form. */
+/** The short form checks each state in one theme and takes one picture; test/browser always checks all themes. */
 const IS_LONG = process.env["INDWELL_TEST_LONG"] !== undefined;
 const STATE_NAMES = Object.keys(STATES);
 
-/** The themes that a state is looked at in: in the short form the states take turns. */
+/** Returns the themes for a state; in the short form each state has one, in rotation. */
 function themesFor(state: string): readonly Theme[] {
   if (IS_LONG) return ALL_THEMES;
   const turn = STATE_NAMES.indexOf(state) % ALL_THEMES.length;
   return ALL_THEMES.slice(turn, turn + 1);
 }
 
-/** Pixels by which the panel scrolls sideways. */
+/** Returns the number of pixels by which the panel scrolls sideways. */
 function sideways(chat: Chat): Promise<number> {
   return chat.panel.locator(":root").evaluate((root) => root.scrollWidth - root.clientWidth);
 }
 
-/** Look at a panel that shows a state, in themes and widths. */
+/** Checks a panel that shows a state, in several themes and widths. */
 export async function lookAt(chat: Chat, state: string): Promise<void> {
   for (const theme of themesFor(state)) {
     await chat.setTheme(theme);

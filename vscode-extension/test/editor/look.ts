@@ -1,6 +1,6 @@
 /**
- * Look at the panel in the real VS Code: `node look.ts --theme dark --width 400 --prompt "say hello" --out x.png`.
- * `--help` says what else there is.
+ * Takes pictures of the panel in the real VS Code: `node look.ts --theme dark --width 400 --prompt "say hello" --out x.png`.
+ * `--help` lists all options.
  */
 import { copyFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -65,7 +65,7 @@ async function look(): Promise<void> {
     try {
       await steps(window, model);
     } catch (error) {
-      print(`not there, but this is what it looks like:\n${String(error)}`);
+      print(`the state was not reached; the picture shows the panel as it is:\n${String(error)}`);
       process.exitCode = 1;
     }
     await pictures(window);

@@ -1,8 +1,8 @@
-/** What the model of the tests answers: replies in parts, chosen by the first word of the prompt. */
+/** The replies of the tests' model, chosen by the first word of the prompt. */
 
-/** A piece of one reply. */
+/** A part of a reply. */
 export type Part =
-  /** Words, in pieces of `piece` characters, `paceMs` apart. */
+  /** Text, in pieces of `piece` characters, `paceMs` apart. */
   | {
       readonly kind: "say";
       readonly text: string;
@@ -15,15 +15,15 @@ export type Part =
       readonly name: string;
       readonly arguments: Readonly<Record<string, unknown>>;
     }
-  /** Nothing more until the promise resolves; without one, until the client leaves. */
+  /** Pauses until the promise resolves; without a promise, until the client disconnects. */
   | { readonly kind: "wait"; readonly until?: Promise<unknown> }
-  /** A refusal in place of the reply. */
+  /** An HTTP error instead of the reply. */
   | { readonly kind: "refuse"; readonly status: number; readonly message: string };
 
-/** All of one reply to one request. */
+/** The whole reply to a request. */
 export type Reply = readonly Part[];
 
-/** Replies of a turn by the number of the round, from 0, and the rest of the prompt's first line. */
+/** Returns a turn's reply by the number of the round, from 0, and the rest of the prompt's first line. */
 export type Script = (round: number, rest: string) => Reply;
 
 export const say = (
@@ -44,13 +44,13 @@ export const refuse = (status: number, message: string): Part => ({
   message,
 });
 
-/** A script that plays these replies in order, and says "Done." after them. */
+/** Returns a script with these replies in order, and "Done." after them. */
 export const inOrder =
   (...replies: readonly Reply[]): Script =>
   (round) =>
     replies[round] ?? [say("Done.")];
 
-/** The words that every prompt may begin with. */
+/** The scripts that each prompt can select by its first word. */
 export const WORDS: Readonly<Record<string, Script>> = {
   say: (_round, rest) => [say(rest)],
   think: (_round, rest) => [think(rest), say("That is settled.")],
@@ -77,12 +77,12 @@ export const WORDS: Readonly<Record<string, Script>> = {
   fail: (_round, rest) => [refuse(Number(rest) || 500, "the model is out of order")],
 };
 
-/** A request as far as the choice of a script needs it. */
+/** The part of a request that selects a script. */
 export interface Asked {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** The reply to a request. `scripts` are looked at before `WORDS`; `otherwise` answers prompts that begin with no known word. */
+/** Returns the reply to a request. `scripts` have priority over `WORDS`; `otherwise` answers prompts without a known first word. */
 export function replyTo(
   asked: Asked,
   scripts: ReadonlyMap<string, Script>,
@@ -106,7 +106,7 @@ function roundsSinceUser(asked: Asked): number {
   return asked.messages.slice(from).filter((message) => message.role === "assistant").length;
 }
 
-/** Lines where the user's own words may begin: a task of the server puts them behind what it is about and a colon. */
+/** Returns the lines that may begin with the user's text: a task of the server puts its subject and a colon before it. */
 function linesOf(content: unknown): readonly string[] {
   const text = textOf(content).replaceAll(/<system-reminder>[\s\S]*?<\/system-reminder>/g, "");
   return text.split("\n").flatMap((line) => [line, line.slice(line.indexOf(": ") + 1)]);

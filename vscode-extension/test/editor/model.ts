@@ -1,4 +1,4 @@
-/** A model on this machine: an OpenAI-compatible endpoint that streams what its scripts say. */
+/** A local model: an OpenAI-compatible endpoint that streams the replies of its scripts. */
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -13,35 +13,33 @@ import {
   say,
 } from "./model-script.ts";
 
-const CACHED_SHARE = 0.9; // of what a request repeats of the one before
+const MODELS = ["coder-large", "coder-small"]; // the list of `/v1/models`
+const CACHED_SHARE = 0.9; // of the tokens of each prompt
 
 /** The running endpoint. */
 export interface Model {
-  /** Its address, with `/v1`. */
+  /** The base URL, with `/v1`. */
   readonly url: string;
   readonly port: number;
   /** Bodies of the chat requests so far. */
   readonly requests: readonly Asked[];
-  /** Answer prompts whose first word is this by a script of the test. */
+  /** Uses a script for prompts that begin with this word. */
   readonly on: (word: string, script: Script) => void;
-  /** Answer all other prompts by this. */
+  /** Uses a script for all other prompts. */
   readonly otherwise: (script: Script) => void;
-  /** What `/v1/models` names. */
-  readonly offers: (names: readonly string[]) => void;
-  /** Refuse all requests without this key; null: take all. */
-  readonly wants: (key: string | null) => void;
-  /** Hang up and listen no more; `comeBack` listens on the same port again. */
+  /** Refuses all requests without this key; null accepts all requests. */
+  readonly requireKey: (key: string | null) => void;
+  /** Closes all connections and stops listening; `comeBack` listens on the same port again. */
   readonly goAway: () => Promise<void>;
   readonly comeBack: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** Start it on a free port, or on a given one. */
+/** Starts the endpoint on a free port, or on a given one. */
 export async function startModel(port = 0): Promise<Model> {
   const requests: Asked[] = [];
   const scripts = new Map<string, Script>();
   let otherwise: Script = inOrder([say("Done.")]);
-  let names: readonly string[] = ["coder-large", "coder-small"];
   let key: string | null = null;
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -52,7 +50,7 @@ export async function startModel(port = 0): Promise<Model> {
       return;
     }
     if (request.method === "GET" && request.url === "/v1/models") {
-      const data = names.map((id) => ({ id, object: "model" }));
+      const data = MODELS.map((id) => ({ id, object: "model" }));
       response
         .setHeader("content-type", "application/json")
         .end(JSON.stringify({ object: "list", data }));
@@ -93,10 +91,7 @@ export async function startModel(port = 0): Promise<Model> {
     otherwise: (script) => {
       otherwise = script;
     },
-    offers: (given) => {
-      names = given;
-    },
-    wants: (given) => {
+    requireKey: (given) => {
       key = given;
     },
     goAway: stop,
@@ -107,7 +102,7 @@ export async function startModel(port = 0): Promise<Model> {
   };
 }
 
-/** `indwell login` tests a model by one tool that says "report". */
+/** Returns whether `indwell login` sent the request: its test listModels one tool named `report`. */
 function isLoginTest(body: string): boolean {
   return body.includes('"name":"report"') || body.includes('"name": "report"');
 }

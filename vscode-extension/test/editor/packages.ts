@@ -1,4 +1,4 @@
-/** Where the programs that the tests drive are found: VS Code's server, Playwright, axe and Chromium. */
+/** Finds the programs that the tests need: VS Code's server, Playwright, axe and Chromium. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join, resolve } from "node:path";
@@ -13,7 +13,7 @@ export const EXTENSION = resolve(HERE, "..", "..");
 /** The folder of the whole repository. */
 export const REPOSITORY = resolve(EXTENSION, "..");
 
-/** Folders that may hold packages; the variable lets one installation serve several checkouts. */
+/** Folders that may contain packages; with the variable, several checkouts can share one installation. */
 const FOLDERS: readonly string[] = [
   ...(process.env["INDWELL_VSCODE_TEST_MODULES"] ?? "")
     .split(delimiter)
@@ -52,12 +52,12 @@ export function browserPath(): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** The command of our own server, from the repository's environment. */
+/** The command `indwell` from the repository's environment. */
 export function indwellPath(): string {
   return join(REPOSITORY, ".venv", "bin", "indwell");
 }
 
-/** What is not here that the tests of the panel alone need, as one sentence; undefined if all is. */
+/** Returns a sentence that names what the tests in test/browser lack, or undefined. */
 export function whatThePanelLacks(): string | undefined {
   if (findPackage("playwright-core") === undefined || findPackage("axe-core") === undefined)
     return "the extension's packages are not installed: scripts/setup";
@@ -65,7 +65,7 @@ export function whatThePanelLacks(): string | undefined {
   return undefined;
 }
 
-/** What is not here that the tests in the real editor need, as one sentence; undefined if all is. */
+/** Returns a sentence that names what the tests in VS Code lack, or undefined. */
 export function whatIsMissing(): string | undefined {
   if (serverMain() === undefined)
     return "VS Code's server is not installed: vscode-extension/test/editor/install";

@@ -83,17 +83,17 @@ const SCENES: Readonly<Record<string, Scene>> = {
     reach: async (chat) => {
       await chat.send("Install the shop");
       await chat.permission.waitFor();
-      await chat.fresh();
+      await chat.newSession();
       await chat.send("Explain how a total is rounded");
       await chat.panel.getByText(/only at the end/).waitFor();
-      await chat.fresh();
+      await chat.newSession();
       await chat.ask("Summarise the open invoices");
       await listed(chat);
     },
-    // There, New Session asks whether to stop the running turn.
+    // In that build, New Session asks whether to stop the running turn.
     earlier: async (chat) => {
       for (const prompt of ["Summarise the open invoices", "Say which tests are slow"]) {
-        await chat.fresh();
+        await chat.newSession();
         await chat.ask(prompt);
       }
       await listed(chat);
@@ -159,7 +159,7 @@ async function takeAll(
   await chat.showPanel();
   for (const [name, scene] of Object.entries(SCENES)) {
     if (!wanted(name)) continue;
-    await chat.fresh();
+    await chat.newSession();
     await take(chat, name, scene);
   }
   await chat.close();

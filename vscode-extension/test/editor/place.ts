@@ -1,10 +1,10 @@
-/** The folders of one run: a user who has nothing but them. */
+/** Creates the folders of one run: the home, data and workspaces of a user who has nothing else. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { indwellPath } from "./packages.ts";
 
-/** Where everything of a run lies. */
+/** The folders and files of a run. */
 export interface Place {
   readonly root: string;
   readonly home: string;
@@ -13,9 +13,9 @@ export interface Place {
   readonly serverData: string;
   /** The probe writes its address here. */
   readonly probe: string;
-  /** The program that the extension is told is the server. */
+  /** The program that the extension starts as the server. */
   readonly serve: string;
-  /** Variables that the server gets at its next start. */
+  /** Sets the variables that the server gets at its next start. */
   readonly setVariables: (variables: Readonly<Record<string, string>>) => void;
   readonly remove: () => void;
 }
@@ -23,7 +23,7 @@ export interface Place {
 /** A file of a workspace by its path, with its text. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Make the folders of a run, with these unpacked extensions installed. */
+/** Creates the folders of a run, with these unpacked extensions installed. */
 export function makePlace(extensions: Readonly<Record<string, string>>): Place {
   const root = mkdtempSync(join(tmpdir(), "indwell-vscode-"));
   const inside = (name: string): string => {
@@ -60,7 +60,7 @@ export function makePlace(extensions: Readonly<Record<string, string>>): Place {
   return place;
 }
 
-/** Write a workspace into the place; gives its folder. */
+/** Writes a workspace into the place; returns its folder. */
 export function putWorkspace(place: Place, name: string, files: Files): string {
   const folder = join(place.root, "work", name);
   rmSync(folder, { recursive: true, force: true });
@@ -71,7 +71,7 @@ export function putWorkspace(place: Place, name: string, files: Files): string {
   return folder;
 }
 
-/** Settings of the user; those of the machine's scope count only in the second file. */
+/** Writes the user's settings to two files, because settings of the machine scope count only in the second. */
 export function putSettings(place: Place, settings: Readonly<Record<string, unknown>>): void {
   for (const scope of ["User", "Machine"]) {
     mkdirSync(join(place.userData, scope), { recursive: true });

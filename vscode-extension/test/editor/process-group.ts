@@ -1,21 +1,21 @@
-/** A program that ends, with all that it started, when we end: also when we are killed. */
+/** Starts programs that end, with all their children, when this process ends, also when it is killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 
-// The shell reads our end of a pipe. However we end, it sees the end of it and kills its own group.
+// The shell reads from a pipe of this process. When this process ends, the pipe closes and the shell kills its group.
 const GUARD =
   'exec 3<&0; "$@" 3<&- </dev/null & program=$!; (cat <&3 >/dev/null; kill -s KILL -- -$$) & wait $program; kill -s KILL -- -$$';
 
 /** A running program. */
 export interface Group {
   readonly child: ChildProcess;
-  /** All that it wrote so far. */
+  /** Returns the program's output so far. */
   readonly output: () => string;
-  /** End it and what it started; resolves when the guard is gone. */
+  /** Ends the program and its children; resolves when the shell has ended. */
   readonly end: () => Promise<void>;
 }
 
 /**
- * Start a program in a process group of its own.
+ * Starts a program in its own process group.
  * @param environment All of its variables.
  */
 export function startGroup(argv: readonly string[], environment: NodeJS.ProcessEnv): Group {
@@ -45,6 +45,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error; // it ended by itself
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error; // the group has ended already
   }
 }

@@ -42,7 +42,7 @@ const POINTER =
   "position:fixed;z-index:99999;width:14px;height:14px;margin:-7px;border-radius:50%;pointer-events:none;" +
   "background:#ffc83c;border:2px solid #443300;box-sizing:border-box";
 
-/** Holds the model's replies back until a frame was taken. */
+/** Delays the model's replies until a frame was taken. */
 class Gates {
   readonly #opened: (() => void)[] = [];
   readonly #gates: readonly Promise<void>[];
@@ -91,7 +91,7 @@ function teach(model: Model, gates: Gates): void {
   );
 }
 
-/** Frames in a folder, each shown for some time. */
+/** Writes frames to a folder, each with the time at which it is shown. */
 class Film {
   readonly #page: Page;
   readonly #folder: string;
@@ -104,7 +104,7 @@ class Film {
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Take a frame that is shown for `ms` milliseconds. */
+  /** Takes a frame that is shown for `ms` milliseconds. */
   async frame(ms: number): Promise<void> {
     const picture = await this.#page.screenshot({ animations: "disabled", caret: "hide" });
     writeFileSync(join(this.#folder, `${String(this.#atMs).padStart(7, "0")}.png`), picture);
@@ -112,7 +112,7 @@ class Film {
   }
 }
 
-/** Draw a pointer there, since a browser without a screen has none, take a frame, and click. */
+/** Draws a pointer at the target, because a headless browser has none; takes a frame, and clicks. */
 async function press(page: Page, film: Film, target: Locator): Promise<void> {
   const box = await target.boundingBox();
   if (box === null) throw new Error("nothing to press");
@@ -128,7 +128,7 @@ async function press(page: Page, film: Film, target: Locator): Promise<void> {
   );
   await film.frame(900);
   await page.mouse.click(x, y);
-  await page.mouse.move(SIZE.width - 150, 12); // where nothing has a hover
+  await page.mouse.move(SIZE.width - 150, 12); // nothing reacts to the pointer there
   await pointer.evaluate((drawn) => drawn.remove());
 }
 
@@ -137,7 +137,7 @@ async function play(chat: Chat, model: Model, gates: Gates, film: Film): Promise
   const settled = (): Promise<void> => page.waitForTimeout(SETTLED_MS);
   const bar = (words: RegExp): Locator =>
     page.locator(".codelens-decoration a").filter({ hasText: words }).first();
-  // The bar of all changes is above the first line; in sight, the bar would move every line.
+  // The code lens of all changes is above the first line; if visible, it would move every line.
   await chat.host.run((vscode, top) => {
     const first = new vscode.Range(top, 0, top, 0);
     vscode.window.activeTextEditor?.revealRange(first, vscode.TextEditorRevealType.AtTop);
@@ -167,7 +167,7 @@ async function play(chat: Chat, model: Model, gates: Gates, film: Film): Promise
     await until("the model's turn", () => model.requests.length > number);
     await settled();
     await film.frame(ms);
-    if (number === 1) await select([20, 20]); // so that the colours of the changes are seen
+    if (number === 1) await select([20, 20]); // shows the colours of the changes
     gates.open(number);
   }
   await panel.getByText("shows two decimals").waitFor();

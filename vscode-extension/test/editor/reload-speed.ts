@@ -1,6 +1,6 @@
 /**
- * How soon a reloaded window shows the chat, beside the explorer of the workbench itself, and beside a view of an
- * extension that shows one sentence and does nothing else: `node test/editor/reload-speed.ts [ROUNDS]`.
+ * Measures how soon a reloaded window shows the chat, compared with VS Code's explorer and with a view of an
+ * extension that only shows one sentence: `node test/editor/reload-speed.ts [ROUNDS]`.
  * Prints medians in milliseconds and their ratios to the explorer.
  */
 import { join } from "node:path";
@@ -12,8 +12,8 @@ import { openWindow } from "./window.ts";
 import { startWorkbench } from "./workbench.ts";
 
 const GOAL = 1.2;
-const BARE = "The words of a bare view.";
-const WORDS = "The words of before the reload.";
+const BARE = "The text of a bare view.";
+const WORDS = "Text from before the reload.";
 const rounds = Number(process.argv[2] ?? 5);
 
 const model = await startModel();
@@ -28,7 +28,7 @@ try {
   const answer = chat.panel.getByText(WORDS, { exact: true }).last();
   const row = chat.page.locator(".explorer-folders-view .monaco-list-row").first();
   const reload = async (shown: Locator): Promise<number> => {
-    await chat.page.waitForTimeout(3_000); // what a window stores as it rests is on disk
+    await chat.page.waitForTimeout(3_000); // the window stores its state while it is idle
     chat.host.forget();
     const start = performance.now();
     await chat.page.reload({ waitUntil: "commit" });
@@ -52,11 +52,11 @@ try {
     await answer.waitFor();
     ours.push(await reload(answer));
   }
-  const told = (name: string, values: readonly number[]): string =>
+  const summary = (name: string, values: readonly number[]): string =>
     `${name} ${list(values)}: median ${Math.round(median(values))} ms, ` +
     `${(median(values) / median(own)).toFixed(2)} of the explorer\n`;
   process.stdout.write(
-    `${told("explorer", own)}${told("bare    ", bare)}${told("chat    ", ours)}` +
+    `${summary("explorer", own)}${summary("bare    ", bare)}${summary("chat    ", ours)}` +
       `goal of the chat: at most ${GOAL} of the explorer; ` +
       `it shows ${Math.round(median(ours) - median(bare))} ms after the bare view\n`,
   );

@@ -1,4 +1,4 @@
-/** One workbench and one model for all specs of a run: they start with the first test that wants them. */
+/** One workbench and one model for all specs of a run; they start with the first test that needs them. */
 import { after, afterEach } from "node:test";
 import { asChat, type Chat, withModel } from "./chat.ts";
 import { type Model, startModel } from "./model.ts";
@@ -24,19 +24,19 @@ export function theModel(): Promise<Model> {
   return model;
 }
 
-/** Open a window without a model of its own. */
+/** Opens a window without a model. */
 export async function openPlain(opening: Opening): Promise<Window> {
   return openWindow(await theWorkbench(), opening);
 }
 
-/** Open a window whose server knows the model of this run, with the panel shown. */
+/** Opens a window whose server uses the model of this run, and shows the panel. */
 export async function openChat(opening: Opening): Promise<Chat> {
   const chat = asChat(await openPlain(withModel(opening, await theModel())));
   await chat.showPanel();
   return chat;
 }
 
-/** Open a window whose server knows no model but finds one on this machine, with the panel shown. */
+/** Opens a window whose server has no model but can find a local one, and shows the panel. */
 export async function openFirstRun(opening: Opening): Promise<Chat> {
   const variables = { OLLAMA_HOST: `127.0.0.1:${(await theModel()).port}` };
   const chat = asChat(await openPlain({ ...opening, variables }));
@@ -44,8 +44,8 @@ export async function openFirstRun(opening: Opening): Promise<Chat> {
   return chat;
 }
 
-/** Within a `describe`: a test that fails leaves a picture of the window, named after it. */
-export function keepPictures(chat: () => Chat): void {
+/** Within a `describe`: takes a picture of the window after a failed test, named after the test. */
+export function pictureFailures(chat: () => Chat): void {
   afterEach(async (context) => {
     const failed = "passed" in context && context.passed === false;
     if (failed) await chat().picture(`failed ${context.name}`.replaceAll(/[^a-z0-9]+/gi, "-"));

@@ -1,7 +1,7 @@
 /** The project of the screenshots. */
 import type { Files } from "./place.ts";
 
-/** A module with a mistake: it rounds each line. */
+/** A module with a bug: it rounds each line. */
 export const INVOICE = `"""Invoices of the shop."""
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ def describe(lines: list[Line]) -> str:
     return "\\n".join(rows)
 `;
 
-/** Files of the project. */
+/** The files of the project by path. */
 export const SHOP: Files = {
   "shop/invoice.py": INVOICE,
   "shop/__init__.py": "",

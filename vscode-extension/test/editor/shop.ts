@@ -1,4 +1,4 @@
-/** The project of the screenshots, and what the model does in it. */
+/** The model's scripts for the project of the screenshots. */
 
 import type { Model } from "./model.ts";
 import { call, inOrder, say, think } from "./model-script.ts";
@@ -45,7 +45,7 @@ export const total = (lines: readonly Line[]): number => lines.reduce((sum, line
 
 The end.`;
 
-/** Teach the model what the states of the panel ask for. */
+/** Adds the scripts that the states of the panel need. */
 export function addShopScripts(model: Model): void {
   model.on("rounding", ROUNDING);
   model.on("Fix", (round, rest) =>
@@ -60,7 +60,7 @@ export function addShopScripts(model: Model): void {
   model.on("markdown", inOrder([say(MARKDOWN, { piece: 40 })]));
 }
 
-/** One that ends, and one that waits for a command: their tasks are words of the model's scripts. */
+/** Two sub-agents: one ends, and one waits for a command. Their tasks select scripts of the model. */
 const HELPERS = inOrder([
   say("Two of them look at it at once."),
   call("agent", { name: "explore", task: "search total" }),

@@ -1,4 +1,4 @@
-/** The states of the panel by name: how each is reached. Screenshots, axe and `look.ts` share them. */
+/** The states of the panel by name, and the steps to each. Screenshots, axe and `look.ts` share them. */
 import { asChat, type Chat, withModel } from "./chat.ts";
 import type { Model } from "./model.ts";
 import { addShopScripts } from "./shop.ts";
@@ -7,10 +7,10 @@ import type { Opening, Window } from "./window.ts";
 
 /** A state of the panel. */
 export interface State {
-  /** Is there a model from the start? */
+  /** Whether the window has a model from the start. */
   readonly model: boolean;
   readonly steps: (chat: Chat) => Promise<void>;
-  /** What must be done before the next one can be reached in the same window. */
+  /** Leaves the state, so that the same window can reach another one. */
   readonly leave?: (chat: Chat) => Promise<void>;
 }
 
@@ -97,7 +97,7 @@ export const STATES: Readonly<Record<string, State>> = {
     model: true,
     steps: async (chat) => {
       await chat.ask("say The totals are rounded once now.");
-      await chat.fresh();
+      await chat.newSession();
       await chat.ask("say The report has a header.");
       await chat.slash("sessions");
       await chat.panel.locator(".session-open").nth(1).waitFor();
@@ -122,7 +122,7 @@ export const STATES: Readonly<Record<string, State>> = {
   },
 };
 
-/** Open a window for a state, not yet brought there; `open` opens it. */
+/** Opens a window for a state with `open`; `reach` then brings the window to the state. */
 export async function openFor(
   name: string,
   open: (opening: Opening) => Promise<Window>,
@@ -133,12 +133,12 @@ export async function openFor(
     name: "shop",
     files: SHOP,
     open: ["shop/invoice.py"],
-    variables: { OLLAMA_HOST: `127.0.0.1:${model.port}` }, // a server to be found on this machine
+    variables: { OLLAMA_HOST: `127.0.0.1:${model.port}` }, // a local model server that the first run finds
   };
   return asChat(await open(stateOf(name).model ? withModel(opening, model) : opening));
 }
 
-/** Bring a window that was opened for the state there. */
+/** Brings a window to the state that it was opened for. */
 export async function reach(name: string, chat: Chat): Promise<void> {
   await chat.showPanel();
   await stateOf(name).steps(chat);

@@ -1,4 +1,4 @@
-/** One window of the workbench with a folder open, and the chat panel in it. */
+/** Opens a window of the workbench with a folder and the chat panel. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { FrameLocator, Locator, Page } from "playwright-core";
@@ -7,7 +7,7 @@ import { EXTENSION } from "./packages.ts";
 import { type Files, putSettings, putWorkspace } from "./place.ts";
 import type { Workbench } from "./workbench.ts";
 
-/** The themes that all screens are looked at in. */
+/** The themes in which all states are checked. */
 export const THEMES = {
   light: "Light 2026",
   dark: "Dark 2026",
@@ -18,12 +18,12 @@ export const THEMES = {
 /** A theme by its short name. */
 export type Theme = keyof typeof THEMES;
 
-/** Where screenshots go; git ignores it, CI keeps it. */
+/** The folder of screenshots; git ignores it, and CI keeps it. */
 export const ARTIFACTS = join(EXTENSION, "test", "artifacts");
 
-/** The panel's frame, until it is hidden and shown again: then its address names no purpose. */
+/** The panel's frame. After it was hidden and shown again, its URL has no purpose. */
 const VIEW = "iframe.webview.ready[src*='purpose=webviewView']";
-/** What reaches the right edge of the window, as an editor tab does and the panel does not. */
+/** Frames at the right edge of the window: an editor tab reaches it, the panel does not. */
 const RIGHT = ".webview-overlay-outer-right";
 const PATIENCE_MS = 60_000;
 const QUIET = {
@@ -44,12 +44,12 @@ const QUIET = {
   "window.confirmBeforeClose": "never",
 };
 
-/** What a window opens with. */
+/** The options of a window. */
 export interface Opening {
-  /** Name of the workspace: one of its own for each test. */
+  /** Name of the workspace; each test has its own. */
   readonly name: string;
   readonly files: Files;
-  /** Paths in it that are open from the start. */
+  /** Paths of files that are open from the start. */
   readonly open?: readonly string[];
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Variables of the server, such as OPENAI_BASE_URL. */
@@ -57,9 +57,9 @@ export interface Opening {
   /** The user's own `config.toml`. */
   readonly config?: string;
   readonly theme?: Theme;
-  /** More of the page's payload, such as `extensionTestsPath`. */
+  /** Further entries of the page's payload, such as `extensionTestsPath`. */
   readonly payload?: readonly (readonly [string, string])[];
-  /** Called with the page before it goes anywhere. */
+  /** Called with the page before it loads the workbench. */
   readonly prepare?: (page: Page) => Promise<void>;
 }
 
@@ -67,32 +67,32 @@ export interface Opening {
 export interface Window {
   readonly page: Page;
   readonly host: ExtensionHost;
-  /** Folder of the workspace. */
+  /** The folder of the workspace. */
   readonly folder: string;
-  /** Inside of the chat panel. */
+  /** The content of the chat panel. */
   readonly panel: FrameLocator;
-  /** Inside of the chat in the editor tab that is shown. */
+  /** The content of the chat in the visible editor tab. */
   readonly tab: FrameLocator;
-  /** Run a command by its id, in the extension host. */
+  /** Runs a command by its id, in the extension host. */
   readonly command: (id: string, ...args: readonly unknown[]) => Promise<unknown>;
-  /** Choose a command by its title in the palette, as a user does. */
+  /** Runs a command by its title in the command palette, as a user does. */
   readonly palette: (title: string) => Promise<void>;
-  /** Show the panel and wait until it draws. */
+  /** Shows the panel and waits until it draws. */
   readonly showPanel: () => Promise<void>;
   readonly setTheme: (theme: Theme) => Promise<void>;
-  /** Drag the edge of the side bar until it has this width, in CSS pixels. */
+  /** Drags the edge of the side bar until it has this width, in CSS pixels. */
   readonly setPanelWidth: (width: number) => Promise<void>;
   /** Browser zoom: 2 is 200 %. */
   readonly zoom: (factor: number) => Promise<void>;
   readonly reload: () => Promise<void>;
-  /** All that VS Code has stored by now for workspaces, each value as JSON; a reload keeps just that. */
+  /** Returns the values that VS Code has stored for workspaces, as JSON; a reload keeps only these. */
   readonly stored: () => Promise<readonly string[]>;
-  /** Take a picture of the window, or of the panel only. Gives its path. */
+  /** Takes a picture of the window or of the panel; returns its path. */
   readonly picture: (name: string, what?: "window" | "panel") => Promise<string>;
   readonly close: () => Promise<void>;
 }
 
-/** Open a window. The server of the extension trusts its folder unless the variables say otherwise. */
+/** Opens a window. The server trusts the window's folder unless the variables say otherwise. */
 export async function openWindow(workbench: Workbench, opening: Opening): Promise<Window> {
   const { place, port } = workbench;
   const folder = putWorkspace(place, opening.name, opening.files);
@@ -184,7 +184,7 @@ export async function openWindow(workbench: Workbench, opening: Opening): Promis
   };
 }
 
-/** Runs in the page of the workbench. */
+/** Runs in the page of the workbench. Reads the values of VS Code's storage. */
 async function storedValues(): Promise<readonly string[]> {
   const names = (await indexedDB.databases()).flatMap(({ name }) =>
     name?.startsWith("vscode-web-state-db") ? [name] : [],
@@ -242,7 +242,7 @@ async function choose(page: Page, title: string): Promise<void> {
   await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().click();
 }
 
-/** The side bar that holds the panel: the second one if it is open, or the first. */
+/** The visible side bar, which contains the panel. */
 function sideBar(page: Page): Locator {
   return page.locator(".part.sidebar:visible, .part.auxiliarybar:visible").first();
 }
@@ -262,6 +262,6 @@ async function dragSideBar(page: Page, width: number): Promise<void> {
       steps: 4,
     });
     await page.mouse.up();
-    await page.mouse.move(box.x + box.width + 200, y); // away, so that nothing is hovered
+    await page.mouse.move(box.x + box.width + 200, y); // moves the pointer away from all controls
   }
 }

@@ -1,4 +1,4 @@
-/** VS Code's real server and one browser: many windows, one after the other or side by side. */
+/** Starts VS Code's real server and one browser for many windows. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const FLAGS = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-// The second host is VS Code's name for files of an extension: the page answers such requests itself.
+// The second host serves files of an extension; VS Code's page answers these requests itself.
 const HERE =
   /^(data|blob|about|chrome|devtools):|^https?:\/\/(127\.0\.0\.1[:/]|[^/]+\.vscode-resource\.vscode-cdn\.net\/)/;
 
@@ -28,25 +28,25 @@ const HERE =
 export interface Workbench {
   readonly place: Place;
   readonly context: BrowserContext;
-  /** Its port on the loopback address. */
+  /** The server's port on the loopback address. */
   readonly port: number;
-  /** What the probe asks for. */
+  /** The token that the probe requires. */
   readonly token: string;
-  /** Addresses outside this machine that any page asked for. */
+  /** URLs outside this machine that any page requested. */
   readonly outside: readonly string[];
-  /** What the server wrote: for a test that failed. */
+  /** Returns the server's output, for the message of a failed test. */
   readonly log: () => string;
   readonly close: () => Promise<void>;
 }
 
-/** How to start it. */
+/** The options of a workbench. */
 export interface Start {
-  /** An extension that runs tests, if any. */
+  /** Further extensions: the name of each and its folder. */
   readonly more?: Readonly<Record<string, string>>;
 }
 
 /**
- * Start both, when no other run has them open.
+ * Starts the server and the browser when no other run has an editor open.
  *
  * The extension is built from the working tree; the variable INDWELL_EXTENSION names an unpacked one instead.
  */
@@ -54,7 +54,7 @@ export async function startWorkbench(how: Start = {}): Promise<Workbench> {
   const given = process.env["INDWELL_EXTENSION"];
   const built = given === undefined ? buildExtension() : { folder: given, remove: () => undefined };
   endWithParent();
-  const letGo = await oneAtATime();
+  const release = await oneAtATime();
   const place = makePlace({
     "indwell.indwell-0.1.0": built.folder,
     "indwell-tests.probe-0.0.1": join(import.meta.dirname, "probe"),
@@ -68,7 +68,7 @@ export async function startWorkbench(how: Start = {}): Promise<Workbench> {
     await server.end();
     place.remove();
     built.remove();
-    letGo();
+    release();
   };
   try {
     const chromium = loadPlaywright().chromium;
@@ -123,7 +123,7 @@ function startServer(place: Place, token: string): Group {
   return startGroup(argv, environment(place, token));
 }
 
-/** Variables of a user who has nothing but the place. */
+/** Returns the variables of a user whose only folders are those of the place. */
 function environment(place: Place, token: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(INDWELL_|OPENAI_|XDG_|VSCODE_|NODE_|HOME$)/.test(name),
@@ -136,13 +136,13 @@ function environment(place: Place, token: string): NodeJS.ProcessEnv {
     ...Object.fromEntries([...kept, ...xdg]),
     HOME: place.home,
     LC_ALL: "C.UTF-8",
-    EXTENSIONS_GALLERY: '{"serviceUrl":""}', // without it the page calls out
+    EXTENSIONS_GALLERY: '{"serviceUrl":""}', // otherwise the page contacts the marketplace
     INDWELL_TEST_PROBE: place.probe,
     INDWELL_TEST_TOKEN: token,
   };
 }
 
-/** Node from PyPI starts through a wrapper, and a signal that ends the wrapper never reaches us. */
+/** Ends this process with its parent: Node from PyPI has a wrapper, which passes no signal on. */
 function endWithParent(): void {
   const parent = process.ppid;
   setInterval(() => {

@@ -86,7 +86,7 @@ try {
   await composer.or(goOn).first().waitFor({ timeout: LONG_MS });
   if (await goOn.isVisible()) await click("Go on", goOn);
   await composer.waitFor({ timeout: LONG_MS });
-  await until("the words to leave", async () => {
+  await until("the prompt to be sent", async () => {
     await composer.fill("write made.txt");
     await composer.press("Enter");
     return (await composer.inputValue()) === "";

@@ -1,7 +1,7 @@
 /**
- * Makes the private environment for real, from the registry that pip or uv is set up for.
+ * Installs the server's private environment from the package index that pip or uv is configured for.
  *
- * `INDWELL_BUNDLE` names a folder with the wheel and its requirements, as a package has it.
+ * `INDWELL_BUNDLE` names a folder with the wheel and its requirements, as in a package.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,8 +15,8 @@ import { install, installed, type Site } from "../../src/extension/server/instal
 import { findTools } from "../../src/extension/server/install/python.ts";
 
 const BUNDLE = process.env["INDWELL_BUNDLE"] ?? "";
-const WHOLE = mkdtempSync(join(tmpdir(), "indwell-install-"));
-after(() => rmSync(WHOLE, { recursive: true, force: true }));
+const ROOT = mkdtempSync(join(tmpdir(), "indwell-install-"));
+after(() => rmSync(ROOT, { recursive: true, force: true }));
 
 const env = Object.fromEntries(
   Object.entries(process.env).flatMap(([name, value]) =>
@@ -25,7 +25,7 @@ const env = Object.fromEntries(
 );
 
 function site(name: string, over: Partial<Site> = {}): Site {
-  const folder = join(WHOLE, name);
+  const folder = join(ROOT, name);
   mkdirSync(folder);
   return {
     folder,
@@ -39,18 +39,18 @@ function site(name: string, over: Partial<Site> = {}): Site {
   };
 }
 
-/** Variables that show one Python and no uv. */
+/** Returns an environment with one Python and without uv. */
 async function onlyPython(t: TestContext): Promise<Partial<Site> | undefined> {
-  const running = { cwd: WHOLE, env, signal: new AbortController().signal };
+  const running = { cwd: ROOT, env, signal: new AbortController().signal };
   const { python } = await findTools(process.platform, homedir(), running);
   if (python?.hasVenv !== true) {
     t.skip("no Python here makes virtual environments");
     return undefined;
   }
-  const bin = join(WHOLE, "bin");
+  const bin = join(ROOT, "bin");
   mkdirSync(bin);
   symlinkSync(python.executable, join(bin, "python3"));
-  return { env: { ...env, PATH: bin }, home: WHOLE };
+  return { env: { ...env, PATH: bin }, home: ROOT };
 }
 
 async function bundle(): Promise<Bundle> {
@@ -59,8 +59,8 @@ async function bundle(): Promise<Bundle> {
   return found;
 }
 
-/** It stands there alone, runs, and is found again. */
-async function isWhole(made: string, it: Bundle, where: Site): Promise<void> {
+/** Checks that the environment is the only entry of its folder, runs, and is found again. */
+async function assertInstalled(made: string, it: Bundle, where: Site): Promise<void> {
   assert.deepEqual(readdirSync(where.folder), [it.name]);
   const version = execFileSync(made, ["-I", "-m", "indwell", "--version"], { encoding: "utf8" });
   assert.ok(version.includes(it.version), version);
@@ -74,8 +74,8 @@ test("an installation that is stopped leaves nothing behind", async () => {
   assert.deepEqual(readdirSync(stopped.folder), []);
 });
 
-test("a package with another hash than the pinned one is refused, and nothing is left", async () => {
-  const wrong = join(WHOLE, "wrong.txt");
+test("a package with a wrong hash is refused, and nothing is left behind", async () => {
+  const wrong = join(ROOT, "wrong.txt");
   writeFileSync(wrong, `h11==0.16.0 --hash=sha256:${"0".repeat(64)}\n`);
   const where = site("wrong");
   const changed = { ...(await bundle()), requirements: wrong };
@@ -83,22 +83,22 @@ test("a package with another hash than the pinned one is refused, and nothing is
   assert.deepEqual(readdirSync(where.folder), []);
 });
 
-test("uv installs the server whole, and a torn installation is made anew", async (t) => {
-  const running = { cwd: WHOLE, env, signal: new AbortController().signal };
+test("uv installs the server, and an incomplete installation is repeated", async (t) => {
+  const running = { cwd: ROOT, env, signal: new AbortController().signal };
   const { uv } = await findTools(process.platform, homedir(), running);
-  if (uv === undefined) return t.skip("no uv here; pip has a test of its own");
+  if (uv === undefined) return t.skip("uv is not installed; pip has its own test");
   const it = await bundle();
   const where = site("uv");
-  await isWhole(await install(it, where), it, where);
+  await assertInstalled(await install(it, where), it, where);
   rmSync(join(where.folder, it.name, MARK));
   assert.equal(await installed(it, where), undefined);
-  await isWhole(await install(it, where), it, where);
+  await assertInstalled(await install(it, where), it, where);
 });
 
-test("without uv, venv and pip install the same", async (t) => {
+test("venv and pip install the server without uv", async (t) => {
   const over = await onlyPython(t);
   if (over === undefined) return;
   const it = await bundle();
   const where = site("pip", over);
-  await isWhole(await install(it, where), it, where);
+  await assertInstalled(await install(it, where), it, where);
 });

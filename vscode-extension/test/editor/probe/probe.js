@@ -1,6 +1,6 @@
 /**
  * An extension for tests only: it runs functions that the tests send, inside the extension host.
- * It listens on the loopback address and asks for a token of this run.
+ * It listens on the loopback address and requires the token of the run.
  */
 const { createServer } = require("node:http");
 const { basename, join } = require("node:path");
@@ -13,7 +13,7 @@ exports.activate = (context) =>
     const token = process.env.INDWELL_TEST_TOKEN;
     const root = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
     if (!folder || !token || !root) return done();
-    const kept = {}; // what a function leaves for the next one
+    const kept = {}; // values that a function keeps for later functions
     const server = createServer(async (request, response) => {
       if (request.headers.authorization !== token) return response.writeHead(403).end();
       let body = "";
@@ -40,7 +40,7 @@ exports.activate = (context) =>
         `${path}.new`,
         JSON.stringify({ port: server.address().port, pid: process.pid }),
       );
-      renameSync(`${path}.new`, path); // whole or not at all
+      renameSync(`${path}.new`, path); // so that no reader sees half a file
       done();
     });
   });
