@@ -110,5 +110,15 @@ def test_the_vs_code_extension_has_short_files_in_small_folders() -> None:
     crowded = [str(one) for one in folders if len(list(one.iterdir())) > MAX_ENTRIES]
     # The protocol's types are generated, as one list.
     written = [one for one in paths if one.is_file() and one != EXTENSION / "protocol.ts"]
+    written += _typescript(EXTENSION.parent / "test")
     long = [str(one) for one in written if one.read_bytes().count(b"\n") > MAX_LINES]
     assert (crowded, long) == ([], [])
+
+
+def _typescript(folder: Path) -> list[Path]:
+    """Return the TypeScript files below a folder, without those of installed packages."""
+    files = [*folder.glob("*.ts"), *folder.glob("*.tsx")]
+    for one in folder.iterdir():
+        if one.is_dir() and one.name != "node_modules":
+            files += _typescript(one)
+    return files
