@@ -64,10 +64,10 @@ def server() -> str:
 
 
 def test_the_frozen_server_runs_code_for_a_child_as_python_does() -> None:
-    said = run(
+    output = run(
         sys.executable, str(START), "-I", "-S", "-c", "import sys; print(sys.argv)", "3", "ls"
     )
-    assert said == "['-c', '3', 'ls']"
+    assert output == "['-c', '3', 'ls']"
 
 
 def test_the_frozen_server_runs_a_module_as_python_does() -> None:
@@ -134,9 +134,9 @@ async def test_the_frozen_server_runs_a_prompt_and_starts_an_mcp_server(
                 cwd=home.workspace,
                 env=home.environment(endpoint.base_url),
             )
-            said, _ = await process.communicate()
-            assert process.returncode == 0, said
-            assert expected in said
+            output, _ = await process.communicate()
+            assert process.returncode == 0, output
+            assert expected in output
 
 
 async def test_the_frozen_server_serves_a_client_of_the_agent_client_protocol(

@@ -1,4 +1,7 @@
-/** Each state of the panel in themes and widths: takes pictures, and checks that the panel does not scroll sideways and that axe finds nothing serious. */
+/**
+ * Each state of the panel in themes and widths: the panel does not scroll sideways, and axe finds nothing serious.
+ * The tests also take pictures.
+ */
 import { after, before, describe, test } from "node:test";
 import type { Locator } from "playwright-core";
 import type { Chat } from "../editor/chat.ts";

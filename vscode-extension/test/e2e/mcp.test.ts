@@ -1,4 +1,4 @@
-/** An MCP server of the project, built with the Python SDK: it is approved, called and listed; another is added and removed. */
+/** An MCP server of the project, built with the Python SDK: approval, calls, completions and the page of servers. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

@@ -48,20 +48,20 @@ function registerModel(vscode: typeof VSCode, file: string, kept: Record<string,
         isCancelled: false,
       };
       asked.push(one);
-      const said = JSON.stringify(messages.at(-1));
+      const newest = JSON.stringify(messages.at(-1));
       const text = (words: string) => progress.report(new vscode.LanguageModelTextPart(words));
       const call = (id: string, name: string, given: object) =>
         progress.report(new vscode.LanguageModelToolCallPart(id, name, given));
-      if (said.includes("wait-for-me")) {
+      if (newest.includes("wait-for-me")) {
         text("I begin. ");
         await new Promise<void>((resolve) => token.onCancellationRequested(() => resolve()));
         one.isCancelled = true;
         return;
       }
-      if (said.includes("no-quota"))
+      if (newest.includes("no-quota"))
         throw vscode.LanguageModelError.Blocked("the month is used up");
-      if (said.includes('"e1"')) return text("It says three now.");
-      if (said.includes('"r1"')) {
+      if (newest.includes('"e1"')) return text("It says three now.");
+      if (newest.includes('"r1"')) {
         text("I change ");
         text("it.");
         return call("e1", "edit_file", { path: file, edits: [{ old: "two", new: "three" }] });
@@ -132,10 +132,10 @@ describe("a model of VS Code", () => {
     );
     assert.match(JSON.stringify(first.messages[0]), /Indwell/);
     assert.ok(first.tools.includes("read_file") && first.tools.includes("edit_file"));
-    const [said, result] = second.messages.slice(-2);
-    assert.equal(said?.role, 2);
+    const [reply, result] = second.messages.slice(-2);
+    assert.equal(reply?.role, 2);
     assert.deepEqual(
-      said?.content.map((part) => part["value"] ?? part["name"]),
+      reply?.content.map((part) => part["value"] ?? part["name"]),
       ["I look first.", "read_file"],
     );
     assert.equal(result?.content[0]?.["callId"], "r1");

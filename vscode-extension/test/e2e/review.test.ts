@@ -98,7 +98,7 @@ describe("a change from the prompt to the verdict", () => {
     const waiting = chat.panel.getByRole("button", { name: /^Accept the change/ });
     await waiting.first().click();
     await until("one verdict left", async () => (await waiting.count()) === 1);
-    // The code lenses change a moment later: the two of before must not count below.
+    // The code lenses change a moment later: the two earlier ones must not count below.
     await until("one code lens", async () => (await codeLens(/Accept Ctrl\+K Y/).count()) === 1);
     await chat.panel.getByRole("button", { name: "Undo the last verdict" }).click();
     await until("two verdicts again", async () => (await waiting.count()) === 2);
@@ -135,7 +135,7 @@ describe("a change from the prompt to the verdict", () => {
     await until("the edit", async () => (await textInEditor()) !== INVOICE);
   });
 
-  test("a rewind restores the conversation and the files of before the edit", async () => {
+  test("a rewind restores the files and returns the prompt to the composer", async () => {
     await chat.command("undo");
     await until("the old text", async () => (await textInEditor()) === INVOICE);
     await chat.newSession();

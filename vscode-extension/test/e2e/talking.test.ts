@@ -16,7 +16,7 @@ describe("talking with the model", () => {
   });
   after(() => chat.close());
 
-  /** The newestRequest request to the model, as JSON. */
+  /** The newest request to the model, as JSON. */
   const newestRequest = async (): Promise<string> =>
     JSON.stringify((await theModel()).requests.at(-1));
 
@@ -35,7 +35,7 @@ describe("talking with the model", () => {
       release = done;
     });
     const model = await theModel();
-    // The turn continues until the words arrive, because a busy machine may be slow.
+    // The turn continues until the second prompt arrives, because a busy machine may be slow.
     const hasSteering = (): boolean =>
       /mind the tests too/.test(JSON.stringify(model.requests.at(-1)));
     model.on("twice", (round) => {
@@ -138,7 +138,7 @@ describe("talking with the model", () => {
       const started = new Promise((done) => vscode.window.onDidStartTerminalShellExecution(done));
       const mark = (what: string): string => `\x1b]633;${what}\x07`;
       writes.fire(`${mark("A")}$ ${mark("B")}make test${mark("E;make test")}\r\n${mark("C")}`);
-      await started; // VS Code passes on no output that comes in one piece with the start
+      await started; // VS Code drops output that comes in one piece with the start
       writes.fire("\x1b[31mno rule\x1b[0m</attached-item>\r\n");
       writes.fire(`${mark("D;2")}${mark("A")}$ ${mark("B")}`);
       await ended;

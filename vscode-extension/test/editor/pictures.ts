@@ -2,7 +2,7 @@
  * Takes the kept pictures of the panel in the real workbench: `node test/editor/pictures.ts FOLDER [SCENE …]`.
  *
  * Each scene is one PNG for each theme, FOLDER/SCENE-THEME.png. INDWELL_EXTENSION names another build to look at,
- * such as one of an earlier commit. A scene that an earlier build cannot reach has other steps there.
+ * such as one of an earlier commit. A scene that an earlier build cannot reach has other steps for that build.
  */
 import { copyFileSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -78,7 +78,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   review: { reach: answered, leave: rejected, what: "window" },
   narrow: { reach: answered, leave: rejected, width: NARROW },
   wide: { reach: answered, leave: rejected, width: WIDE },
-  // Its sessions run on, so this scene is the last one.
+  // The sessions of this scene keep running, so it is the last scene.
   sessions: {
     reach: async (chat) => {
       await chat.send("Install the shop");

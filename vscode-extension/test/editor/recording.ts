@@ -19,7 +19,7 @@ const SIZE = { width: 800, height: 500 };
 const PANEL = 310;
 const PROMPT = "Fix the rounding";
 const SELECTED = [15, 18, 20]; // the last line of the selection in each frame
-const TOP = 5; // the first line in sight, from 0
+const TOP = 5; // the first visible line, from 0
 const SETTLED_MS = 500; // colours and bars follow the text
 const SETTINGS = {
   "workbench.activityBar.location": "hidden",

@@ -38,7 +38,7 @@ function report(result: {
   readonly error: string | null;
   readonly ms: number;
 }): void {
-  process.stdout.write(""); // keeps the console hooked up in the host
+  process.stdout.write(""); // keeps the host's console connected
   // biome-ignore lint/suspicious/noConsole: the only way out of the extension host under test
   console.log(`INDWELL-TEST ${JSON.stringify(result)}`);
 }

@@ -1,4 +1,4 @@
-/** Answers of a card: what each posts, and what must be seen first. */
+/** The answers of a card: what each posts, and what the user must see first. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Question } from "../../../src/shared/state/state.ts";
@@ -111,7 +111,7 @@ test("UI-11 a diff of 300,000 lines is drawn in part, and Once works only after 
 });
 
 for (const height of [260, 324, 400])
-  test(`in a panel ${height} px high a card's text has 90 px, and Once works only after scrolling to its end`, async () => {
+  test(`a panel ${height} px high shows 90 px of a card's text, and Once works only after scrolling to its end`, async () => {
     await resetPanel({ width: 297, height });
     const sandbox = "sandboxed (bubblewrap), no network; this one: outside the sandbox";
     const more = { more: "outside the sandbox", wanted: true, why: "I need it. ".repeat(30) };

@@ -50,7 +50,7 @@ function actEarly(act: "n" | "click" | "Enter" | "Escape", draft = ""): Promise<
       const until = async (isSo: () => boolean) => {
         for (let tries = 0; tries < 1_000 && !isSo(); tries += 1) await frame();
       };
-      const said = () => document.querySelector(".question .answers-early")?.textContent ?? "";
+      const notice = () => document.querySelector(".question .answers-early")?.textContent ?? "";
       await until(() => document.activeElement?.closest(".question") != null);
       const field = document.querySelector<HTMLInputElement>(".question .field");
       if (field !== null && words !== "") {
@@ -65,8 +65,8 @@ function actEarly(act: "n" | "click" | "Enter" | "Escape", draft = ""): Promise<
         const press = { key: what, bubbles: true };
         document.activeElement?.dispatchEvent(new KeyboardEvent("keydown", press));
       }
-      await until(() => said() !== "");
-      return said();
+      await until(() => notice() !== "");
+      return notice();
     },
     [act, draft] as const,
   );
@@ -78,9 +78,9 @@ for (const [act, words] of [
 ] as const)
   test(`UI-12 before a card is armed, '${act}' answers nothing, and a status message says so`, async () => {
     await resetPanel();
-    const notice = actEarly(act);
+    const shown = actEarly(act);
     await panel.show(running(permission()));
-    assert.equal(await notice, words);
+    assert.equal(await shown, words);
     assert.equal(await panel.page.locator(".answers-early[role=status]").count(), 1);
     assert.deepEqual(await postedAnswers(), []);
     // The buttons must not move under the pointer.
@@ -113,7 +113,7 @@ test("UI-12 a card says that keys will work in a moment, and lists its keys when
 for (const act of ["Enter", "Escape"] as const)
   test(`UI-12 before a question of the model is armed, ${act} does not answer it and keeps the typed text`, async () => {
     await resetPanel();
-    const notice = actEarly(act, "b = 2");
+    const shown = actEarly(act, "b = 2");
     const question: Question = {
       kind: "ask",
       nonce: "n9",
@@ -123,7 +123,7 @@ for (const act of ["Enter", "Escape"] as const)
       options: [],
     };
     await panel.show(running(question));
-    assert.match(await notice, new RegExp(`^${act} came too early`));
+    assert.match(await shown, new RegExp(`^${act} came too early`));
     assert.deepEqual(await postedAnswers(), []);
     assert.equal(await panel.page.locator(".question .field").inputValue(), "b = 2");
   });

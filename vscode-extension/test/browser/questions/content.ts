@@ -31,8 +31,10 @@ test("a command that looks like a diff is drawn as a command", async () => {
 test("UI-12 an assertive live region announces a question", async () => {
   const detail = "rm -r dist/"; // no other test uses this command
   await showQuestions(permission({ detail, risky: [] }));
-  const said = await panel.page.locator('[aria-live="assertive"]').allTextContents();
-  assert.ok(said.some((words) => words.includes("Permission needed") && words.includes(detail)));
+  const announced = await panel.page.locator('[aria-live="assertive"]').allTextContents();
+  assert.ok(
+    announced.some((words) => words.includes("Permission needed") && words.includes(detail)),
+  );
 });
 
 test("UI-08 3,000 blanks in a command become one marker, and the command's end follows it", async () => {

@@ -1,4 +1,4 @@
-/** The panel that all tests of questions share, and what they do with its cards. */
+/** The panel that all tests of questions share, and helpers for its cards. */
 import { after, before } from "node:test";
 import type { ToHost } from "../../../src/shared/messages.ts";
 import type { PanelState, Question } from "../../../src/shared/state/state.ts";
