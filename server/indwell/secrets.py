@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Protocol
+from urllib.parse import quote
 
 import msgspec
 
@@ -312,7 +315,13 @@ class Hider:
         self._knows_forms = knows_forms
         kept = {one for one in own if len(one) >= _LEAST_OWN}
         kept |= {one for one in known if _is_telling(one)}
-        self._known = tuple(sorted(kept, key=len, reverse=True))
+        self._plain = frozenset(kept)
+        spelled = {spelling for one in kept for spelling in spellings(one)}
+        self._known = tuple(sorted(spelled, key=len, reverse=True))
+
+    def with_own(self, own: Iterable[str]) -> Hider:
+        """Return a hider that also hides these keys."""
+        return Hider((*self._plain, *own), knows_forms=self._knows_forms)
 
     def hide(self, text: str) -> str:
         """Replace each secret with a mark; return the same object if there is no secret."""
@@ -336,6 +345,23 @@ class Hider:
             while (at := text.find(secret, at + 1)) >= 0:
                 found.append(FoundSecret(at, at + len(secret), KNOWN))
         return _apart(found)
+
+
+def spellings(secret: str) -> frozenset[str]:
+    """Return a secret as it is, in an address, in JSON, and inside a text in Base64."""
+    in_json = json.dumps(secret)[1:-1]
+    found = {secret, quote(secret, safe=""), in_json, in_json.replace("/", "\\/")}
+    data = secret.encode("utf-8", "surrogatepass")
+    for n_before in range(3):  # Base64 encodes three bytes at a time
+        rest = (n_before + len(data)) % 3
+        text = base64.b64encode(bytes(n_before) + data).decode()
+        # The characters at both ends also depend on the bytes beside the secret.
+        core = text[(0, 2, 3)[n_before] : len(text) - (0, 3, 2)[rest]]
+        found |= {core, core.translate(_IN_ADDRESSES)}
+    return frozenset(one for one in found if len(one) >= _LEAST_OWN)
+
+
+_IN_ADDRESSES = str.maketrans("+/", "-_")  # Base64 in addresses has two other characters
 
 
 def mark(kind: str) -> str:

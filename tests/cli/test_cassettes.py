@@ -6,11 +6,12 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import msgspec
 import pytest
 
@@ -26,11 +27,11 @@ from indwell.cli.cassette.file_format import (
     unpacked,
 )
 from indwell.cli.cassette.player import replay
-from indwell.cli.cassette.recorder import Recorder
+from indwell.cli.cassette.recorder import RecordedFiles, Recorder
 from indwell.cli.cassette.split_secrets import hide_across
 from indwell.errors import UserError
 from indwell.lsp.wire.base_protocol import framed
-from indwell.providers.http.cassette_transport import HttpAnswer
+from indwell.providers.http.cassette_transport import CassetteTransport, HttpAnswer
 from indwell.sandbox import Finished
 from indwell.secrets import KNOWN, Hider, mark
 from support.editing import USAGE, Home
@@ -111,7 +112,8 @@ def test_bytes_survive_in_a_cassette(data: bytes) -> None:
 
 def make_recorder(kept: list[CassetteEvent], root: Path) -> Recorder:
     hider = Hider(own=("hunter2-canary-key",))
-    return Recorder(kept.append, Places({"home": str(root)}), hider, [root], datetime.now(UTC))
+    files = RecordedFiles([root], lambda path: path.name == ".env")
+    return Recorder(kept.append, Places({"home": str(root)}), hider, files, datetime.now(UTC))
 
 
 def test_a_key_is_hidden_in_every_part_of_a_cassette(tmp_path: Path) -> None:
@@ -127,6 +129,54 @@ def test_a_key_is_hidden_in_every_part_of_a_cassette(tmp_path: Path) -> None:
     assert "canary" not in str(kept)
     assert [one.kind for one in kept] == ["in", "out", "value", "disk", "in"]
     assert recorder.n_hidden == 5
+
+
+def test_a_key_that_the_user_types_or_that_a_request_carries_is_hidden(tmp_path: Path) -> None:
+    kept: list[CassetteEvent] = []
+    recorder = make_recorder(kept, tmp_path)
+    login = {"method": "indwell/login", "params": {"provider": "x", "key": "typed-canary-1"}}
+    recorder.on_message_received(json.dumps(login).encode())
+    settings = {"method": "y", "params": {"settings": [{"apiKey": "typed-canary-2"}]}}
+    recorder.on_message_received(json.dumps(settings).encode())
+    recorder.learn(["Bearer sent-canary", "sent-canary"])
+    for text in ("typed-canary-1", "a typed-canary-2", "no key sent-canary"):
+        recorder.on_message_sent(json.dumps({"result": text}).encode())
+    assert len(kept) == 5
+    assert "canary" not in str(kept)
+
+
+async def test_the_key_in_a_requests_headers_is_learned() -> None:
+    learned: list[str] = []
+
+    class Kept:
+        def learn(self, keys: Iterable[str]) -> None:
+            learned.extend(keys)
+
+        async def exchange(self, *_request: object) -> HttpAnswer:
+            return HttpAnswer(200, {}, anything())
+
+    async def anything() -> AsyncIterator[bytes]:
+        yield b""
+
+    transport = CassetteTransport(Kept(), httpx2.AsyncHTTPTransport)
+    headers = {"Authorization": "Bearer abc", "api-key": "def", "Accept": "text/plain"}
+    async with httpx2.AsyncClient(transport=transport) as client:
+        await client.get("http://none.invalid", headers=headers)
+    assert learned == ["Bearer abc", "abc", "def"]
+
+
+def test_a_file_that_no_model_may_see_is_kept_only_with_its_size(tmp_path: Path) -> None:
+    kept: list[CassetteEvent] = []
+    secret = tmp_path / ".env"
+    secret.write_bytes(b"A=old canary")
+    recorder = make_recorder(kept, tmp_path)
+    recorder.begin()
+    recorder.on_file_read(secret, b"A=old canary")
+    secret.write_bytes(b"A=newer canary")
+    recorder.on_message_received(b'{"method":"x"}')
+    assert [one.kind for one in kept] == ["files", "disk", "in"]
+    assert kept[0].body == {"«home»/.env": len("A=old canary")}
+    assert kept[1].body == " " * len("A=newer canary")
 
 
 CANARY = "hunter2-canary-key"

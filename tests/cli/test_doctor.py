@@ -193,7 +193,10 @@ async def test_a_report_is_written_only_after_a_yes(home) -> None:
 
 
 SECRET = Private(
-    secrets=("hunter2-token",), homes=("/home/jane", "/home/jane/real"), names=("jane", "box7")
+    secrets=("hunter2-token",),
+    homes=("/home/jane", "/home/jane/real"),
+    here=("/home/jane/customer",),
+    names=("jane", "box7"),
 )
 
 
@@ -201,7 +204,9 @@ SECRET = Private(
     ("text", "shown"),
     [
         ("key hunter2-token of /home/jane/x", "key [key] of ~/x"),
+        ("aHVudGVyMi10b2tlbg== in Base64", "[key]g== in Base64"),
         ("/home/jane/real/a", "~/a"),
+        ("/home/jane/customer/a", "[this folder]/a"),
         ("https://jane:pw@host:8/v1?key=1#f is", "https://host:8/v1 is"),
         ("Bearer abcdef123456", "Bearer [key]"),
         ("sk-proj-abcdefghij and sk-or-v1-123456789", "[key] and [key]"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indwell.secrets import Hider, find, has_mark, kinds_in, values_in
+from indwell.secrets import KNOWN, Hider, find, has_mark, kinds_in, mark, values_in
 from support.made_secrets import made_secrets
 from support.platforms import posix_only
 
@@ -129,3 +132,18 @@ def test_values_of_a_secret_file_exclude_words_numbers_and_paths() -> None:
     text += f"DB={address}\n"
     assert values_in(text) >= {"horse-battery", "aB3dE5gH", address}
     assert not values_in(text) & {"production", "12345678", "https://api.example.com", "abc"}
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+@pytest.mark.parametrize("after", ["", "x", "xy"])
+def test_a_known_key_is_hidden_in_base64_and_in_addresses(before: str, after: str) -> None:
+    key = 'own/key+"of?no~form'
+    text = f"{before}{key}{after}".encode()
+    hider = Hider(own=[key])
+    encoded = (base64.b64encode(text), base64.urlsafe_b64encode(text))
+    for one in (*encoded, quote(key, safe="").encode(), json.dumps(key).encode()):
+        hidden = hider.hide(f"a {one.decode()} b")
+        kept = hidden.replace(mark(KNOWN), "").removeprefix("a ").removesuffix(" b")
+        assert mark(KNOWN) in hidden
+        assert len(kept) <= len(before) * 2 + 10
+    assert hider.hide("another text") == "another text"

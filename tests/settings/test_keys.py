@@ -9,7 +9,8 @@ import pytest
 from indwell.errors import SettingsError
 from indwell.files.spelling import quoted
 from indwell.settings.credentials import Secret
-from indwell.settings.keys import KeyringUnusable, KeyStore, Ring, StoredKey
+from indwell.settings.keys import KeyringUnusable, KeyStore, Ring, StoredKey, known_secrets
+from indwell.settings.paths import user_file
 
 ONE, OTHER = "https://one.example", "https://one.example:8443"
 KEY = Secret("sk-canary-1")
@@ -133,3 +134,24 @@ def test_an_impossible_key_file_path_is_reported_in_one_sentence(tmp_path) -> No
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SettingsError, match="cannot be (read|stored)"):
         KeyStore(tmp_path / "file" / "keys.json", no_ring).put(ONE, KEY)
+
+
+SETTINGS = """
+headers = { Authorization = "Basic canary-header", X-Team = "blue-team" }
+endpoints.mine.api_key = "canary-dotted"
+endpoints.other = { base_url = "https://one.example", api_key = "canary-inline" }
+mcp.x = { command = "run", env = { MY_TOKEN = "canary-variable", PLAIN = "ordinary" } }
+api_key_variable = "TEAM_KEY"
+"""
+
+
+def test_secrets_are_known_in_every_form_of_the_settings(tmp_path, monkeypatch, path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text(SETTINGS, "utf-8")
+    environment = {"INDWELL_KEYS": f'{{"{ONE}": "canary-passed"}}'}
+    known = known_secrets(environment, KeyStore(path, DictRing))
+    names = ("dotted", "inline", "variable", "passed", "header")
+    assert {f"canary-{name}" for name in names} <= set(known)
+    assert not {"TEAM_KEY", "blue-team", "ordinary", "run"} & set(known)

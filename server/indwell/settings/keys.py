@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -315,5 +316,27 @@ def known_secrets(environment: Mapping[str, str], store: KeyStore) -> tuple[str,
             text = read_user_file(path) or ""
         except (SettingsError, UserError):
             continue
+        # A file with an error is searched, too.
         found += re.findall(r"(?m)^\s*\"?(?:api_)?key\"?\s*[=:]\s*[\"']([^\"']+)[\"']", text)
+        with suppress(ValueError, RecursionError):
+            found += _values_in(tomllib.loads(text) if path == user_file() else json.loads(text))
+    found += [key.reveal() for key in parsed_keys(environment.get(VARIABLE, ""))[0].values()]
     return tuple(value.strip() for value in found if len(value.strip()) >= _SHORTEST_SECRET)
+
+
+_SETTING_NAMES = lazy_pattern(
+    r"(?:^|[-_])(?:KEY|TOKEN|SECRET|PASS\w*|CREDENTIALS?|AUTHORI[SZ]ATION|COOKIE)$", re.IGNORECASE
+)
+
+
+def _values_in(value: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401 - TOML or JSON
+    """Yield the texts whose names say that they are secret; of a header, also the last word."""
+    match value:
+        case dict():
+            for one, inner in value.items():
+                yield from _values_in(inner, one)
+        case list():
+            for inner in value:
+                yield from _values_in(inner)
+        case str() if _SETTING_NAMES.search(name) and not value.startswith("$"):
+            yield from (value, *value.split()[1:])

@@ -28,7 +28,7 @@ from indwell.cli.cassette.file_format import (
     recorded_roots,
 )
 from indwell.cli.cassette.player import replay
-from indwell.cli.cassette.recorder import Recorder, started_now
+from indwell.cli.cassette.recorder import RecordedFiles, Recorder, started_now
 from indwell.cli.cassette.staging import load_server
 from indwell.cli.serve.command import serve_opened
 from indwell.cli.terminal.json_line import json_line
@@ -39,6 +39,7 @@ from indwell.files.private import append_own, read_own, write_private
 from indwell.lsp.server import roots_of
 from indwell.lsp.wire.handshake import ClientIdentity
 from indwell.lsp.wire.stdio import claim_stdio, open_line
+from indwell.policy.paths import matches_any
 from indwell.sandbox.confine.landlock import keep_writes_in
 from indwell.sandbox.environment import own_environment
 from indwell.secrets import Hider, is_secret, secrets_of
@@ -46,6 +47,7 @@ from indwell.service.stored_keys import key_store
 from indwell.service.user_settings import read_settings
 from indwell.sessions.storage.store import folder_name
 from indwell.settings.keys import known_secrets
+from indwell.settings.model import Settings
 from indwell.settings.paths import read_user_file, state_folder, user_file
 
 _RULES_B = 1 << 20
@@ -135,8 +137,13 @@ def _recorder(
     def keep(event: CassetteEvent) -> None:
         append_own(path, line_of(event))
 
-    own = recorded_roots(roots, Path.home().resolve())
-    recorder = Recorder(keep, places, hider, own, started)
+    own, deny = recorded_roots(roots, Path.home().resolve()), _settings(environment).deny
+
+    def is_hidden(path: Path) -> bool:
+        near = (path.relative_to(root) for root in own if path.is_relative_to(root))
+        return any(matches_any(one.as_posix(), deny) for one in near)
+
+    recorder = Recorder(keep, places, hider, RecordedFiles(own, is_hidden), started)
 
     def clean(text: str) -> str:
         return places.fold(hider.hide(text))
@@ -171,10 +178,17 @@ def _recorder(
     return recorder
 
 
+def _settings(environment: Mapping[str, str]) -> Settings:
+    """Return the user's settings, or the defaults if the settings cannot be read."""
+    try:
+        return read_settings(environment).settings
+    except SettingsError:  # the server reports the error
+        return Settings()
+
+
 def _are_trusted(environment: Mapping[str, str], roots: tuple[Path, ...]) -> bool:
     try:
-        settings = read_settings(environment).settings
-        standings = FolderTrust(environment).look(roots, settings)
+        standings = FolderTrust(environment).look(roots, _settings(environment))
     except SettingsError:  # the server reports the error
         return False
     return all(one.state == "trusted" for one in standings)

@@ -12,7 +12,7 @@ import errno
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -253,6 +253,9 @@ class Player(Edges):
             raise HttpBroken(head.name, head.body)
         status, headers = head.body
         return HttpAnswer(status, headers, self._parts(events))
+
+    def learn(self, keys: Iterable[str]) -> None:
+        """Ignore the keys of requests that are never sent."""
 
     async def _parts(self, events: AsyncIterator[CassetteEvent]) -> AsyncIterator[bytes]:
         async for event in events:

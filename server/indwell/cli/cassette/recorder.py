@@ -12,7 +12,15 @@ import secrets
 import stat
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -55,7 +63,7 @@ class Recorder(Edges):
         keep: Writes an event to the cassette.
         places: The user's folders and their names.
         hider: Finds and hides secrets in a text.
-        roots: The folders of the workspace.
+        files: The files of the workspace.
         started: The time of the first message.
 
     Attributes:
@@ -70,7 +78,7 @@ class Recorder(Edges):
         keep: Callable[[CassetteEvent], None],
         places: Places,
         hider: Hider,
-        roots: Sequence[Path],
+        files: RecordedFiles,
         started: datetime,
     ) -> None:
         self.n_hidden = 0
@@ -90,9 +98,10 @@ class Recorder(Edges):
         self._lock = threading.RLock()
         self._n_drawn: dict[str, int] = {}
         self._fixed: set[str] = set()
+        self._learned: frozenset[str] = frozenset()
         self._number = 0
         self._threads: CountingExecutor | None = None
-        self._files = _Files(roots)
+        self._files = files
 
     def now(self) -> datetime:
         """Return the time of the last input, in whole minutes since the start.
@@ -190,6 +199,7 @@ class Recorder(Edges):
             with suppress(RuntimeError):  # a test has no event loop
                 asyncio.get_running_loop().set_default_executor(self._threads)
         message = plain(body)
+        self.learn(_keys_in(message))
         method = message.get("method", "") if isinstance(message, dict) else ""
         if not method.startswith(_QUIET):
             self._look()
@@ -204,6 +214,13 @@ class Recorder(Edges):
         if what not in self.unrecordable:
             self.unrecordable[what] = None
             self._event("unrecorded", name=what)
+
+    def learn(self, keys: Iterable[str]) -> None:
+        """Hide these keys, too, also in events that are not written yet."""
+        if keys := frozenset(keys) - self._learned:
+            with self._lock:
+                self._learned |= keys
+                self._hider = self._hider.with_own(keys)
 
     def begin(self) -> None:
         """Keep the sizes of all files of the workspace."""
@@ -289,15 +306,30 @@ def shown_words(words: object) -> str:
     return bytes_of([Path(program).name, *rest]).decode("utf-8", "replace")
 
 
-class _Files:
+def _keys_in(message: Any) -> Iterator[str]:  # noqa: ANN401 - plain JSON
+    """Yield the keys that the user typed into a form of the editor, or wrote into its settings."""
+    match message:
+        case dict():
+            for name, value in message.items():
+                if isinstance(value, str) and name.lower().replace("_", "") in {"key", "apikey"}:
+                    yield value
+                yield from _keys_in(value)
+        case list():
+            for value in message:
+                yield from _keys_in(value)
+
+
+class RecordedFiles:
     """The files of a workspace as the server can have seen them.
 
     Args:
         roots: The folders of the workspace.
+        is_hidden: Whether the user hides a file from models; only its size is kept.
     """
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], is_hidden: Callable[[Path], bool]) -> None:
         self._roots = roots
+        self._is_hidden = is_hidden
         self._facts: dict[Path, tuple[int, int]] = {}
         self._first: dict[Path, bytes] = {}
         self._used: set[Path] = set()
@@ -311,6 +343,8 @@ class _Files:
         """Return a file and its first content when the server reads it for the first time."""
         path = Path(os.path.normpath(path))
         if path in self._used or not any(path.is_relative_to(root) for root in self._roots):
+            return None
+        if self._is_hidden(path):
             return None
         self._used.add(path)
         is_later = path in self._own and path not in self._first
@@ -333,7 +367,7 @@ class _Files:
                     with suppress(OSError):
                         data = read_bytes_private(path, limit_b=FILE_B)
                         if data != self._own.get(path):
-                            yield path, data
+                            yield path, b" " * len(data) if self._is_hidden(path) else data
 
     def sizes(self) -> Mapping[str, int]:
         """Return the size of each file."""

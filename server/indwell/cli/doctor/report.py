@@ -30,7 +30,7 @@ from indwell.files.append_log import pieces_of
 from indwell.files.private import write_private
 from indwell.lazy_pattern import lazy_pattern
 from indwell.lsp.messages.features import features_of
-from indwell.secrets import Hider
+from indwell.secrets import Hider, spellings
 from indwell.service.user_settings import read_settings
 from indwell.sessions import log_lines
 from indwell.sessions.records import SessionStarted, TurnEndRecord
@@ -66,22 +66,27 @@ class Private(msgspec.Struct, frozen=True):
     Attributes:
         secrets: The keys and tokens to redact.
         homes: The path of the home folder, in all spellings.
+        here: The path of the current folder, in all spellings.
         names: The names of the user and the machine.
     """
 
     secrets: tuple[str, ...] = ()
     homes: tuple[str, ...] = ()
+    here: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
 
 
 def redacted(text: str, private: Private) -> str:
     """Return ``text`` with private parts redacted."""
-    for secret in _longest_first(private.secrets):
+    every = (one for secret in private.secrets for one in (secret, *spellings(secret)))
+    for secret in _longest_first(every):
         text = text.replace(secret, "[key]")
     text = _ADDRESS.sub(lambda match: _plain_address(match[0]), text)
     text = _KEY_LIKE.sub("[key]", text)
     text = _BEARER.sub(r"\1 [key]", text)
     text = _MAIL.sub("[mail]", text)
+    for here in _longest_first(private.here):
+        text = text.replace(here, "[this folder]")
     for home in _longest_first(private.homes):
         text = text.replace(home, "~")
     for name in _longest_first(private.names):
@@ -116,6 +121,7 @@ def private_of(environment: Mapping[str, str], store: KeyStore) -> Private:
     except (OSError, KeyError):  # the container has no such user
         user = ""
     machine_name = platform.node()
+    here = Path.cwd()
     return Private(
         secrets=known_secrets(environment, store),
         homes=tuple(
@@ -123,6 +129,8 @@ def private_of(environment: Mapping[str, str], store: KeyStore) -> Private:
             for one in (str(home), str(home.resolve()), environment.get("HOME", "").rstrip("/"))
             for spelling in (one, quote(one))  # the second as in the address of a file
         ),
+        # A folder's name may be the name of a customer.
+        here=() if home.is_relative_to(here) else (str(here), quote(str(here))),
         names=(user, home.name, machine_name, machine_name.partition(".")[0]),
     )
 
@@ -213,7 +221,9 @@ def settings_lines(environment: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-_NOT_SHOWN = frozenset({"instructions", "check_command", "extra_body", "headers", "query"})
+_NOT_SHOWN = frozenset({
+    *("instructions", "check_command", "extra_body", "headers", "query", "trusted", "deny"),
+})  # fmt: skip
 """Settings whose text may be private: their size is shown, not their value."""
 
 
@@ -225,7 +235,7 @@ def _shown_value(name: str, value: object) -> str:
             return f"({len(value)}: {', '.join(map(str, value))})"
         case bool() | int() | float() | str() | None:
             return repr(value)
-        case tuple() if all(isinstance(one, str) for one in value):
+        case tuple() if name not in _NOT_SHOWN and all(isinstance(one, str) for one in value):
             return repr(list(value))
         case tuple() | Mapping():
             return f"({len(value)} entries)"

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import httpx2
 
+from indwell.secrets import is_secret
+
 _KEPT = frozenset({"content-type", "retry-after"})
 """The headers of an answer that are kept; others may name the user's account."""
+
+_AUTHENTICATING = frozenset({"authorization", "proxy-authorization", "cookie"})
 
 
 class HttpAnswer(NamedTuple):
@@ -45,6 +49,10 @@ class HttpCassette(Protocol):
         """
         ...
 
+    def learn(self, keys: Iterable[str]) -> None:
+        """Hide keys that a request carries in its headers; an answer may repeat them."""
+        ...
+
 
 class CassetteTransport(httpx2.AsyncBaseTransport):
     """Sends requests through a cassette.
@@ -64,6 +72,12 @@ class CassetteTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the answer from the endpoint, or from the cassette."""
         body = await request.aread()
+        self._cassette.learn(
+            word
+            for name, value in request.headers.items()
+            if name in _AUTHENTICATING or is_secret(name.replace("-", "_"))
+            for word in (value, *value.split()[1:])
+        )
 
         async def send() -> HttpAnswer:
             if self._real is None:
