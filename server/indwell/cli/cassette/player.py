@@ -47,7 +47,7 @@ from indwell.cli.cassette.file_format import (
     unpacked,
 )
 from indwell.cli.cassette.recorder import shown_words
-from indwell.cli.cassette.replay_loop import ReplayLoop
+from indwell.cli.cassette.replay_loop import ReplayLoop, running_replay_loop
 from indwell.cli.cassette.staging import load_server, put_file, stage
 from indwell.edges import Edges
 from indwell.errors import ToolError
@@ -302,7 +302,7 @@ class Player(Edges):
 
     async def play(self, environment: Mapping[str, str]) -> str:
         """Serve the recorded editor; return the first difference, or an empty text."""
-        self._loop = loop = _replay_loop()
+        self._loop = loop = running_replay_loop()
         request, answer = self._start.opening
         opening = Opening(Framer())
         sent = opening.receive(framed(bytes_of(each_text(request, self.places.unfold))))
@@ -469,12 +469,6 @@ class Player(Edges):
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(self._moved.set)
-
-
-def _replay_loop() -> ReplayLoop:
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, ReplayLoop)
-    return loop
 
 
 class _Feed:

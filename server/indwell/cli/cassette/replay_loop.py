@@ -90,3 +90,10 @@ class ReplayLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Return the seconds that have passed."""
         return self._replayed.now
+
+
+def running_replay_loop() -> ReplayLoop:
+    """Return the loop of the caller, which has to be a replay's loop."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, ReplayLoop)
+    return loop
