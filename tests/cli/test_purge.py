@@ -99,6 +99,19 @@ async def test_purge_lists_first_and_deletes_only_indwells_files(home) -> None:
     assert not (home.config / "indwell").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no modes there")
+async def test_purge_keeps_folders_that_others_made_beside_the_state(home) -> None:
+    worktrees = home.state.with_name("state-worktrees")
+    others = (home.state / "git", home.state / "tasks" / ".git", worktrees)
+    for folder in others:
+        folder.mkdir(parents=True)
+    (home.state / "tasks").chmod(0o700)
+    done = await run(home, "purge", "--yes")
+    assert (done.code, done.stdout) == (0, "there is nothing to delete\n")
+    assert all(f"{one} stays: " in done.stderr for one in (*others[::2], home.state / "tasks"))
+    assert all(map(Path.is_dir, others))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system makes these folders")
 async def test_purge_leaves_nothing_in_a_new_home_but_what_others_put_there(home) -> None:
     environment = {
@@ -243,7 +256,8 @@ async def test_a_run_keeps_a_session_that_a_wrong_clock_dated(home) -> None:
 
 
 def test_ctrl_c_at_the_confirmation_of_purge_deletes_nothing(home) -> None:
-    (home.state / "sessions").mkdir(parents=True)
+    home.state.mkdir()
+    (home.state / "sessions").mkdir(mode=0o700)
     with Terminal("purge", environment=home.environment(), folder=home.workspace) as terminal:
         terminal.interrupt("[y/N] ")
         assert (terminal.ends(), terminal.echoes) == (130, True)

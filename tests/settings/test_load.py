@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import msgspec
@@ -277,6 +278,18 @@ def test_the_state_folder_is_that_of_the_platform_or_set_by_the_user() -> None:
 def test_a_relative_state_folder_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match="is not an absolute path; write the whole path"):
         state_folder({"INDWELL_STATE": text}, Path("/platform"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the paths are POSIX paths")
+@pytest.mark.parametrize(
+    "text", ["/", "/home", "/home/jo", "/home/x/../jo", "/home/jo/.local/state"]
+)
+def test_a_folder_of_other_programs_cannot_be_the_state_folder(text: str) -> None:
+    default = Path("/home/jo/.local/state/indwell")
+    with pytest.raises(SettingsError, match="name a folder that only Indwell uses"):
+        state_folder({"INDWELL_STATE": text, "HOME": "/home/jo"}, default)
+    for own in (str(default), "/home/jo/mine"):
+        assert state_folder({"INDWELL_STATE": own, "HOME": "/home/jo"}, default) == Path(own)
 
 
 def test_a_table_for_compaction_names_the_preset_and_its_thresholds() -> None:

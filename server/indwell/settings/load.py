@@ -157,7 +157,8 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
     """Return the folder of sessions: ``INDWELL_STATE``, or the platform's ``default``.
 
     Raises:
-        SettingsError: The variable is not an absolute path, so it would be inside the workspace.
+        SettingsError: The variable is not an absolute path, so it would be inside the workspace, or
+            the folder is one that other programs use.
     """
     text = environment.get("INDWELL_STATE", "").strip()
     if not text:
@@ -166,7 +167,14 @@ def state_folder(environment: Mapping[str, str], default: Path) -> Path:
         raise SettingsError(
             f"INDWELL_STATE = {text!r} is not an absolute path; write the whole path"
         )
-    return Path(text)
+    path = Path(os.path.normpath(text))
+    home = Path(environment.get("HOME", "").strip() or default)
+    if path != default and (home.is_relative_to(path) or default.is_relative_to(path)):
+        raise SettingsError(
+            f"INDWELL_STATE = {text!r} contains your home folder or the state of other programs; "
+            "name a folder that only Indwell uses"
+        )
+    return path
 
 
 def measured_settings(text: str, source: str) -> dict[str, Any]:

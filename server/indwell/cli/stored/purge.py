@@ -75,6 +75,7 @@ def purge(*, is_sure: bool, as_json: bool, with_settings: bool = False) -> int:
     items = tuple(_items(store, with_settings=with_settings))
     if not as_json:
         tell("\n".join(item.words for item in items) or "there is nothing to delete")
+    _tell_others()
     if items and not is_sure and not as_json:
         if not is_typed():
             tell("to delete this, add --yes", file=sys.stderr)
@@ -101,7 +102,7 @@ def purge(*, is_sure: bool, as_json: bool, with_settings: bool = False) -> int:
 
 def _items(store: KeyStore, *, with_settings: bool) -> Iterator[PurgeItem]:
     for path in _paths():
-        if path.exists() or path.is_symlink():
+        if (path.exists() or path.is_symlink()) and not why_not_ours(path):
             yield PurgeItem("folder" if path.is_dir() else "file", str(path), size_b(path))
     for path in unused_scratch():  # of servers that were killed
         yield PurgeItem("folder", str(path), size_b(path))
@@ -110,6 +111,29 @@ def _items(store: KeyStore, *, with_settings: bool) -> Iterator[PurgeItem]:
     settings = user_file()
     if with_settings and (settings.exists() or settings.is_symlink()):
         yield PurgeItem("settings", str(settings), size_b(settings))
+
+
+def _tell_others() -> None:
+    for path in _paths():
+        if why := why_not_ours(path):
+            tell(f"{path} stays: {why}; delete it yourself if it is Indwell's", file=sys.stderr)
+
+
+def why_not_ours(path: Path) -> str:
+    """Explain why Indwell did not make a folder, or return no text; blocks for a moment.
+
+    In a folder that the user named, others may have a folder with one of our names, such as `git`.
+    """
+    if path.is_symlink() or not path.is_dir():
+        return ""
+    if (path / ".git").exists():
+        return "it is a git repository"
+    is_named = bool(os.environ.get("INDWELL_STATE", "").strip())
+    beside = (worktrees_folder(os.environ), batches_folder(os.environ))
+    is_by_name = is_named and (path.parent == state_folder(os.environ) or path in beside)
+    if is_by_name and sys.platform != "win32" and path.stat().st_mode & 0o077:
+        return "other users may read it, and Indwell makes only private folders"
+    return ""
 
 
 def _paths() -> Iterator[Path]:
