@@ -21,6 +21,10 @@ class Indwell < Formula
     end
     system python, "-I", "-m", "pip", "install", "--no-deps", "--no-index", buildpath/"@WHEEL@"
     bin.install_symlink libexec/"bin/indwell"
+    man1.install_symlink libexec/"share/man/man1/indwell.1"
+    bash_completion.install_symlink libexec/"share/bash-completion/completions/indwell"
+    fish_completion.install_symlink libexec/"share/fish/vendor_completions.d/indwell.fish"
+    zsh_completion.install_symlink libexec/"share/zsh/site-functions/_indwell"
   end
 
   test do

@@ -35,6 +35,7 @@ stdenv.mkDerivation {
     $out/venv/bin/python -I -m pip install --no-deps --no-index ./@WHEEL@
     mkdir $out/bin
     ln -s $out/venv/bin/indwell $out/bin/indwell
+    ln -s venv/share $out/share
   '';
   meta = {
     description = "Coding agent that lives in the editor's language server";

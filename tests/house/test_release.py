@@ -269,6 +269,7 @@ def test_the_recipes_name_the_files_of_the_release_with_their_digests(tmp_path) 
         assert f"https://example.org/indwell/1.2.3/{wheel.name}" in text
         assert all(one in text for one in digests)
         assert not re.search(r"@[A-Z_0-9]{5,}@", text)
+        assert "share" in text  # the man page and the completions
     subprocess.run(["bash", "-n", str(tmp_path / "recipes" / "PKGBUILD")], check=True)
     ruby = Parser(Language(tree_sitter_ruby.language()))
     assert not ruby.parse(made["indwell.rb"].encode()).root_node.has_error
