@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -55,7 +56,8 @@ PROTOCOL = 1
 _Content = TypeVar("_Content")
 _Upgrade: TypeAlias = Callable[[Any], Any]
 # The comment is alone on its line, so a fact that quotes a comment does not change the version.
-_COMMENT = re.compile(r"^<!-- indwell: version (\d{1,9}) -->(?=[ \t\r]*$)", re.MULTILINE)
+_DIGITS = 18  # More digits of a version are not read; converting a thousand takes long.
+_COMMENT = re.compile(r"^<!-- indwell: version (\d+) -->(?=[ \t\r]*$)", re.MULTILINE)
 
 
 def refuse_newer(kind: str, found: int, what: str) -> None:
@@ -125,7 +127,8 @@ class StoredForm(Generic[_Content]):
 
     def check(self, data: bytes, path: str = "") -> None:
         """Check the version of a file without decoding the content; raises as ``decode`` does."""
-        self._found(data, path)
+        with _as_damage():
+            self._found(data, path)
 
     def decode(self, data: bytes, path: str = "") -> _Content:
         """Return the content of a file of this version or an earlier one.
@@ -137,14 +140,14 @@ class StoredForm(Generic[_Content]):
         Raises:
             NewerVersion: A newer Indwell wrote the file.
             msgspec.DecodeError: The file is damaged.
-            UnicodeDecodeError: The file is damaged.
         """
-        try:
-            return self._decode(data, path)
-        except msgspec.ValidationError:
-            raise
-        except msgspec.DecodeError as error:
-            return self._decode_surrogates(data, path, error)
+        with _as_damage():
+            try:
+                return self._decode(data, path)
+            except msgspec.ValidationError:
+                raise
+            except msgspec.DecodeError as error:
+                return self._decode_surrogates(data, path, error)
 
     def _decode(self, data: bytes, path: str) -> _Content:
         found = 0 if data.lstrip()[:1] == b"[" else self._found(data, path)
@@ -187,6 +190,15 @@ class StoredForm(Generic[_Content]):
         return msgspec.defstruct("_Held", [("content", self.content, field)], bases=(_Holder,))
 
 
+@contextmanager
+def _as_damage() -> Iterator[None]:
+    """Report data that is nested too deep, or is no UTF-8, as other damage."""
+    try:
+        yield
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise msgspec.DecodeError(str(error)) from error
+
+
 class _Holder(msgspec.Struct):
     content: Any
 
@@ -203,7 +215,7 @@ def refuse_newer_page(kind: str, page: str, what: str) -> None:
         NewerVersion: A newer Indwell wrote the page.
     """
     found = _COMMENT.search(page)
-    refuse_newer(kind, int(found[1]) if found else 0, what)
+    refuse_newer(kind, int(found[1][:_DIGITS]) if found else 0, what)
 
 
 def with_version_comment(kind: str, page: str) -> str:

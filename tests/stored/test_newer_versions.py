@@ -365,7 +365,14 @@ def test_a_file_without_a_version_counts_as_version_0_and_is_upgraded(data) -> N
     assert form.decode(data) == []
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b'{"version":"1"}', b'{"version":-1,"rules":[]}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"", b"{", b'{"version":"1"}', b'{"version":-1,"rules":[]}'),
+        *(b'{"version":1,"rules":' + b"[" * 100_000, b'{"version":1,"rules":["\xff"]}'),
+        b'{"version":' + b"9" * 5_000 + b',"rules":[]}',
+    ],
+)
 def test_a_damaged_version_is_an_error_and_not_an_old_version(data) -> None:
     form: StoredForm[list[str]] = StoredForm("permissions", list[str], "it", member="rules")
     with pytest.raises(msgspec.DecodeError):
@@ -383,6 +390,8 @@ def test_a_fact_that_quotes_a_version_does_not_make_the_page_newer() -> None:
     refuse_newer_page("memory", page, "the page")
     with pytest.raises(NewerVersion):
         refuse_newer_page("memory", "- a\r\n<!-- indwell: version 999 -->\r\n", "the page")
+    with pytest.raises(NewerVersion):
+        refuse_newer_page("memory", f"<!-- indwell: version {'9' * 5_000} -->", "the page")
 
 
 def test_names_that_are_not_utf_8_survive_in_a_stored_file() -> None:
