@@ -49,10 +49,15 @@ const MARKS = table(SIGNS);
 const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
 const OTHER = /[^\n\t\x20-\x7e]/u;
 const ASCII_LETTER = /[A-Za-z]/;
-/** Scripts whose letters look Latin, and wide and mathematical forms of Latin letters. */
+/** Scripts whose letters look Latin. */
 const OTHER_SCRIPT =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Coptic}]/u;
-const FORM = /[\uff01-\uff5e\u{1d400}-\u{1d7ff}]/u;
+/**
+ * Wide and mathematical forms of Latin letters. Some mathematical letters, such as the italic h,
+ * are among the letterlike symbols from U+2100.
+ */
+const FORM =
+  /[\uff01-\uff5e\u{1d400}-\u{1d7ff}\u2102\u210a-\u210e\u2110-\u2113\u2115\u2119-\u211d\u2124\u2128\u212a\u212c\u212d\u212f-\u2131\u2133\u2134\u2139\u2145-\u2149]/u;
 
 /**
  * Returns the lookalikes in a text, in order. In prose, these are only letters of another script

@@ -36,7 +36,8 @@ const MOST_CHARACTERS = 2_000;
 /** Two lines are a pair if at least this share of their text is equal. */
 const ALIKE = 0.5;
 
-const WORD = /[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]/gu;
+/** Words, blanks, and signs with their combining marks. */
+const WORD = /[\p{L}\p{M}\p{N}_]+|\s+|[^\p{L}\p{M}\p{N}_\s]\p{M}*/gu;
 
 /**
  * Pairs old lines with new lines, in order; lines without a pair were added or removed as a whole.

@@ -92,6 +92,15 @@ test("UI-09: fullwidth letters are marked in a command", () => {
   assert.equal(drawn("ｒｍ"), "<lookalike ｒ><lookalike ｍ>");
 });
 
+test("UI-09: mathematical letters that look like ASCII are marked in a command", () => {
+  const marked = (text: string) => [...text].map((one) => `<lookalike ${one}>`).join("");
+  const words = ["𝗿𝗺", "𝒆𝒙𝒆𝒄", "𝚌𝚞𝚛𝚕", "𝟙𝟚"];
+  // In Unicode, some letters of these alphabets are outside the block of mathematical letters.
+  const apart = ["𝑒𝑐ℎ𝑜", "𝒽ℴ𝓂ℯ", "ℬℰℱℋℐℒℳℛ", "ℭℌℑℜℨ", "ℂℍℕℙℚℝℤ", "\u212a"];
+  for (const word of [...words, ...apart]) assert.equal(drawn(word), marked(word), word);
+  assert.equal(drawn("e𝑐ℎo"), `e${marked("𝑐ℎ")}o`);
+});
+
 test("ordinary text in several languages is not marked", () => {
   const text = "Größe – „Maß“ это слово; 日本語、テスト。 “quoted” naïve";
   assert.equal(drawn(text, "prose"), text);

@@ -77,6 +77,18 @@ test("a mark never splits a surrogate pair", () => {
   }
 });
 
+test("a combining mark is never cut from its letter or sign", () => {
+  assert.deepEqual(drawn(["cafe\u0301 = open(menu)"], ["cafe = open(menu)"]), [
+    "0>0 [-cafe\u0301-]{+cafe+} = open(menu)",
+  ]);
+  assert.deepEqual(drawn(["if one = other then"], ["if one =\u0338 other then"]), [
+    "0>0 if one [-=-]{+=\u0338+} other then",
+  ]);
+  assert.deepEqual(drawn(["say('\u2764 so it is')"], ["say('\u2764\ufe0f so it is')"]), [
+    "0>0 say('[-\u2764-]{+\u2764\ufe0f+} so it is')",
+  ]);
+});
+
 test("too many or too long lines are not compared, and 100 long lines take less than two seconds", () => {
   const many = Array.from({ length: 500 }, (_, n) => `line ${n} with some words`);
   assert.deepEqual(pairLines(many, many), []);

@@ -144,7 +144,9 @@ export function checked(raw: unknown): { readonly message: ToHost } | { readonly
   const result = v.safeParse(SCHEMA, raw, { abortEarly: true });
   if (result.success) return { message: result.output satisfies ToHost };
   const [issue] = result.issues;
-  const where = v.getDotPath(issue) ?? "the whole";
+  // The sender chooses the name of an unknown field, so the line omits this name.
+  const path = issue.expected === "never" ? issue.path?.slice(0, -1) : issue.path;
+  const where = path?.map((item) => String(item.key)).join(".") || "the whole";
   return { wrong: `${where}: ${issue.type}` };
 }
 

@@ -35,6 +35,23 @@ test("a match in a name ranks before one in a folder, and a short name before a 
   assert.deepEqual(ranked(rows.map(file), "zzz", 10), []);
 });
 
+test("consecutive letters rank before scattered letters, also in a longer name or a folder", () => {
+  const order = (query: string, ...paths: readonly string[]) =>
+    ranked(paths.map(file), query, 10).map((row) => row.value);
+  assert.deepEqual(order("inv", "i_n_v.py", "a_very_long_name_of_an_invoice.py"), [
+    "a_very_long_name_of_an_invoice.py",
+    "i_n_v.py",
+  ]);
+  assert.deepEqual(order("tax", "src/t_a_x.py", "taxes/rates.py"), [
+    "taxes/rates.py",
+    "src/t_a_x.py",
+  ]);
+  assert.deepEqual(order("lib", "src/l_i_b.py", "vendor/glibc.py"), [
+    "vendor/glibc.py",
+    "src/l_i_b.py",
+  ]);
+});
+
 test("an exact name ranks first, and sorted paths have source files before hidden and generated files", () => {
   const paths = [
     ".github/total.yml",

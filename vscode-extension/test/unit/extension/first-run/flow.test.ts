@@ -70,7 +70,36 @@ test("no action of the flow contains the key, also after an error and during a c
   assert.ok(!JSON.stringify(actions).includes(KEY));
 });
 
-test("choosing a model for another address does not send the key that was typed before", async () => {
+test("choosing a model for the same provider and address sends and stores the key that was typed before", async () => {
+  const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
+  const { flow, sent, secrets } = flowWith([choice, choice, OK]);
+  await flow.open();
+  const login = (url: string, key: string | null, model: string | null) =>
+    flow.handle({ type: "login", provider: "openai", key, url, model });
+  await login("https://one.example", KEY, null);
+  await login("https://one.example", null, "a");
+  await login("https://one.example", null, "b");
+  const keys = sent.slice(1).map(({ params }) => [params["url"], params["key"], params["model"]]);
+  assert.deepEqual(keys, [
+    ["https://one.example", KEY, null],
+    ["https://one.example", KEY, "a"],
+    ["https://one.example", KEY, "b"],
+  ]);
+  assert.deepEqual(await keysForServer(secrets), { "https://api.example.com": KEY });
+});
+
+test("choosing a model for another address of the same provider sends no key", async () => {
+  const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
+  const { flow, sent } = flowWith([choice, choice]);
+  await flow.open();
+  const login = (url: string, key: string | null) =>
+    flow.handle({ type: "login", provider: "openai", key, url, model: null });
+  await login("https://one.example", KEY);
+  await login("https://two.example", null);
+  assert.equal(sent.at(-1)?.params["key"], null);
+});
+
+test("choosing a model of another provider does not send the key that was typed before", async () => {
   const choice = { ...OK, ok: false, models: ["a", "b"], origin: "" };
   const { flow, sent, secrets, login } = flowWith([choice, choice, OK]);
   await flow.open();

@@ -77,22 +77,31 @@ test("one line states a model's window, price and tools, and omits unknown value
   ]);
 });
 
-test("each kind of chip has its description, and labels and targets contain the lines", () => {
+test("each kind of chip has its icon and description, and labels and targets contain the lines", () => {
   const chips: readonly Attachment[] = [
     { kind: "context", id: "selection:1", label: "a.py:1–3", tokens: 1_200 },
+    { kind: "context", id: "opened:1", label: "a.py", tokens: 30 },
     { kind: "mention", id: "m", label: "a.py", path: "a.py#L3-9" },
+    { kind: "mention", id: "f", label: "src/", path: "src/" },
     { kind: "image", id: "i", label: "a.png", mime: "image/png", data: "AAAA" },
     { kind: "text", id: "t", label: "Pasted text, 50 lines", text: "abcd" },
     { kind: "problems", id: "p", label: "2 problems", uri: null },
+    { kind: "changes", id: "c", label: "Changes" },
   ];
   assert.deepEqual(
-    chips.map((chip) => chipWords(chip).title.split("\n")[1]),
+    chips.map((chip) => {
+      const { icon, title } = chipWords(chip);
+      return [icon, title.split("\n")[1]];
+    }),
     [
-      "From the editor, about 1.2k tokens",
-      "Its text goes along. Press to open it",
-      "Picture, 3 B",
-      "About 1 tokens. Press to turn it back into text",
-      "The problems that the editor reports",
+      ["selection", "From the editor, about 1.2k tokens"],
+      ["eye", "From the editor, about 30 tokens"],
+      ["file", "Its text goes along. Press to open it"],
+      ["folder", "Its text goes along. Press to open it"],
+      ["file-media", "Picture, 3 B"],
+      ["note", "About 1 tokens. Press to turn it back into text"],
+      ["warning", "The problems that the editor reports"],
+      ["source-control", "What git would commit, or the changes of the tree"],
     ],
   );
   const lines = ["src/a.py:3-9", "src/a.py:25-25", "src/a.py"].map(

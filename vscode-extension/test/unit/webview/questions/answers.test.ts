@@ -46,6 +46,14 @@ test("an answer lists the chosen hunks if some are left out, and never with a no
   assert.equal(hunksSent(ASKED, null, "once"), null);
 });
 
+test("an answer lists the chosen hunks in the order of the question", () => {
+  const asked = {
+    ...ASKED,
+    hunks: ["a", "b", "c"].map((id) => ({ id, header: "@@", text: "+x" })),
+  };
+  assert.deepEqual(hunksSent(asked, ["c", "a"], "once"), ["a", "c"]);
+});
+
 test("only no is available until the folder and the sandbox were seen", () => {
   const offered = offers(ASKED, { seen: true, factsSeen: false, chosen: null });
   assert.deepEqual(

@@ -1,7 +1,7 @@
 /** A chat in an editor tab has its own session, draft and prompts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Cancel } from "../../../../../src/extension/chat/backend.ts";
+import { Cancel, type Token } from "../../../../../src/extension/chat/backend.ts";
 import { ChatCore } from "../../../../../src/extension/chat/chat-core.ts";
 import type { Memory } from "../../../../../src/extension/chat/ports.ts";
 import {
@@ -192,13 +192,44 @@ test("a question of the panel can be answered in a tab", async () => {
   assert.deepEqual(panel.state.questions, []);
 });
 
-test("closing a tab cancels no turn", async () => {
-  const { tab, panel, backend } = makeTabs();
+test("closing a tab stops neither its running turn nor an open question of the window", async () => {
+  const { tab, panel, backend, server, event } = makeTabs();
   await panel.started();
   const own = tab("s");
   await own.started();
+  await panel.bridge.perform({ type: "openSession", session: "s" });
+  const tokens: (Token | undefined)[] = [];
+  backend.answer("indwell/prompt", (_, token) => {
+    tokens.push(token);
+    return new Promise(() => {});
+  });
+  await own.bridge.perform({ type: "send", text: "prompt 2", how: "auto" });
+  await settle();
+  const [begin, ...rest] = server.turn();
+  if (begin === undefined) assert.fail("no turn has started");
+  event(begin);
+  let answered = false;
+  const answer = panel.questions.permission(permission({ session: "s" }), new Cancel());
+  void answer.then(() => {
+    answered = true;
+  });
+  const before = backend.requests.length;
   own.dispose();
-  assert.deepEqual(backend.calls("indwell.cancel"), []);
+  await settle();
+  assert.equal(backend.requests.length, before, "closing a tab sends nothing");
+  assert.deepEqual(
+    tokens.map((token) => token?.isCancellationRequested === true),
+    [false],
+  );
+  assert.equal(answered, false);
+  assert.equal(panel.state.turns.at(-1)?.ending, "running");
+  const [question] = panel.state.questions;
+  assert.ok(question);
+  const { nonce } = question;
+  await panel.bridge.perform({ type: "answer", nonce, answer: "once", hunks: null });
+  assert.deepEqual(await answer, { answer: "once" });
+  for (const one of rest) panel.event(one);
+  assert.equal(panel.state.turns.at(-1)?.ending, "done");
 });
 
 test("a tab's id and session are read from the state of its page, and invalid values are ignored", () => {
