@@ -34,6 +34,7 @@ SHOWN: Mapping[str, str] = {
     "tasks": "Write a page of help",
     "memory": "The tests run with unittest",
     "trust --list": "trusted",
+    "worktrees": "Fix the bug",
     "stats --days 36500": "gen_ai.usage.input_tokens",
 }
 """A text of tests/stored/scenario.py that a command shows."""

@@ -269,6 +269,25 @@ async def test_changes_are_deleted_only_by_discard(repository) -> None:
     assert (repository.stored, repository.entries) == ((), [])
 
 
+@pytest.mark.parametrize("lost", ["the repository", "the worktree's link to it"])
+async def test_a_worktree_without_its_repository_is_listed_and_can_be_discarded(
+    repository, lost
+) -> None:
+    place, root = await begun(repository)
+    repository.write("new.py", "new = 1\n", at=root)
+    await repository.book.close_place(place)
+    if lost == "the repository":
+        (repository.path / ".git").rename(repository.path.parent / "moved.git")
+    else:
+        (root / ".git").unlink()
+    (worktree,) = repository.book.known
+    assert [one.name for one in (await repository.book.changes(worktree)).files] == ["new.py"]
+    assert worktree.id in await repository.book.listed()
+    await repository.book.answer("discard")
+    assert not root.exists()
+    assert repository.stored == ()
+
+
 async def test_outside_of_git_the_copy_leaves_out_ignored_files(folder) -> None:
     folder.write(".gitignore", "build/\n")
     folder.write("build/out.o", "x")

@@ -52,7 +52,7 @@ from indwell.workspace.base import Workspace
 from indwell.workspace.comparing.merge import Conflict, merge
 from indwell.workspace.encoding.notebook import SUFFIX
 from indwell.workspace.encoding.rewriting import created
-from indwell.workspace.git.repository import git_places, places_of
+from indwell.workspace.git.repository import git_places, places_of, repository_of
 
 MOST_B = 64 << 20  # the limit for one file, in bytes
 LABEL = "Indwell: merge a worktree"
@@ -120,8 +120,15 @@ async def changes_in(store: WorktreeStore, worktree: Worktree) -> WorktreeChange
     is_there = await asyncio.to_thread(exists, Path(worktree.tree))
     if not is_there:
         return WorktreeChanges()
-    names = await listed_files(Path(worktree.tree), is_git=worktree.is_git)
+    # If the user deleted or moved the repository, the files of the worktree are still there.
+    is_git = worktree.is_git and await asyncio.to_thread(_has_repository, Path(worktree.tree))
+    names = await listed_files(Path(worktree.tree), is_git=is_git)
     return await asyncio.to_thread(_compared, store, worktree, names)
+
+
+def _has_repository(tree: Path) -> bool:
+    repository = repository_of(tree)
+    return repository is not None and any(exists(one) for one in repository.folders[:1])
 
 
 def _compared(store: WorktreeStore, worktree: Worktree, names: Sequence[str]) -> WorktreeChanges:
