@@ -6,6 +6,7 @@ answers into a cassette, and ``indwell replay-cassette`` installs edges that rea
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import os
@@ -122,6 +123,15 @@ def installed(edges: Edges) -> Iterator[None]:
 def now() -> datetime:
     """Return the current time, with the time zone UTC."""
     return current().now()
+
+
+def loop_time() -> float:
+    """Return the seconds of the running event loop's clock; in a replay, the recorded time passes.
+
+    A wait measures time with this clock. With the clock of the machine, a wait would end at another
+    moment in a replay, which skips idle time.
+    """
+    return asyncio.get_running_loop().time()
 
 
 def random_hex(purpose: str, n_bytes: int) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -245,6 +245,44 @@ async def test_a_key_in_two_chunks_of_an_answer_is_hidden(tmp_path: Path) -> Non
     outs = [one.body["params"]["event"]["text"] for one in kept if one.kind == "out"]
     assert "".join(outs) == mark(KNOWN)
     assert contents == [f'"ü\n{outs[0]}', f"{outs[1]} ok"]
+
+
+async def test_after_a_stopped_answer_and_a_stopped_command_the_cassette_grows(
+    tmp_path: Path,
+) -> None:
+    kept: list[CassetteEvent] = []
+    recorder = make_recorder(kept, tmp_path)
+
+    async def parts() -> AsyncGenerator[bytes]:
+        yield told("half")
+        await asyncio.Event().wait()
+
+    async def send() -> HttpAnswer:
+        return HttpAnswer(200, {}, parts())
+
+    async def run(on_chunk: Callable[[bytes], Any] | None) -> None:
+        assert on_chunk is not None
+        on_chunk(b"half")
+        await asyncio.Event().wait()
+
+    async def read() -> None:
+        answer = await recorder.exchange("POST", "http://x/v1", b"{}", send)
+        async for _part in answer.parts:
+            pass
+
+    turns = [
+        asyncio.create_task(read()),
+        asyncio.create_task(recorder.program("cat", lambda _chunk: None, run)),
+    ]
+    await asyncio.sleep(0)  # each task begins, and waits for more
+    for turn in turns:
+        turn.cancel()
+    await asyncio.wait(turns)
+    recorder.on_message_received(b'{"method":"x"}')
+    async with asyncio.timeout(60):
+        while "in" not in [one.kind for one in kept]:  # noqa: ASYNC110 - written by a thread
+            await asyncio.sleep(0.005)
+    assert sorted(one.kind for one in kept) == ["ask", "chunk", "head", "in", "part", "run"]
 
 
 def test_a_key_in_two_chunks_of_a_commands_output_is_hidden(tmp_path: Path) -> None:

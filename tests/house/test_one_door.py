@@ -89,6 +89,18 @@ def test_the_search_for_forbidden_uses_finds_each_kind() -> None:
     assert [list(uses(kind, bad)) for kind in ("process", "network", "disk")] == [[1], [2], [3, 4]]
 
 
+def test_waits_for_the_editor_measure_time_with_the_clock_of_the_event_loop() -> None:
+    """A replay of a cassette sets that clock, and no other."""
+    by_the_machine = [
+        path.relative_to(PACKAGE).as_posix()
+        for path in sorted((PACKAGE / "lsp").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if ast.unparse(node) == "time.monotonic"
+        or (isinstance(node, ast.ImportFrom) and node.module == "time")
+    ]
+    assert set(by_the_machine) == {"lsp/wire/stdio.py"}  # runs before there is a loop
+
+
 def test_json_on_a_terminal_is_written_by_json_line_alone() -> None:
     """Otherwise a file name in a repository could control the terminal."""
     writers = set()

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-from time import monotonic
 from typing import TypeAlias
 
 import msgspec
@@ -15,6 +14,7 @@ from indwell.agent.core.events import Event, Notice, TurnFinished
 from indwell.agent.features.questions import CLOSED, UserQuestion
 from indwell.agent.features.questions import Answer as UserAnswer
 from indwell.context.untrusted_text import short_line
+from indwell.edges import loop_time
 from indwell.errors import UserError
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.editor_model_connection import EditorModelConnection
@@ -80,9 +80,9 @@ class EditorApprover:
 
     async def _ask_in_time(self, question: Question) -> Reply:
         await self._client.ready()  # the time-out starts when the user can see the question
-        began = monotonic()
+        began = loop_time()
         answer = await self._ask(question)
-        late = monotonic() - began >= self._timeout_s
+        late = loop_time() - began >= self._timeout_s
         return "unanswered" if answer == "no" and late else answer
 
     async def _ask(self, question: Question) -> Reply:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from indwell.agent.core.prompt import Prompt
@@ -15,6 +14,7 @@ from indwell.agent.core.session import Session
 from indwell.agent.features.attachments.state_mentions import StateMentions
 from indwell.agent.features.checks.turn_checks import SessionChecks
 from indwell.bounds.secrets import OtherNames
+from indwell.edges import loop_time
 from indwell.lsp.editor.answering import Answering, Stillness
 from indwell.lsp.editor.client import Client
 from indwell.lsp.editor.turn_display import TurnDisplay
@@ -56,14 +56,14 @@ class Host:
         self.review = service.review
         self.chores = service.chores
         names = OtherNames(lambda: service.roots)
-        self.attention = Attention(self.documents, monotonic, self.display, names)
+        self.attention = Attention(self.documents, loop_time, self.display, names)
         self.problems = EditorProblems(client, self.documents, lambda: self.settings)
         self.code = EditorCode(client, self.problems)
         self.prompting = Prompting(self.documents, self.attention, lambda: self.settings)
         self.turn_display = TurnDisplay(client, lambda: self.settings)
         self.answering = Answering(client, self.chores)
         self.stillness = Stillness(
-            monotonic,
+            loop_time,
             lambda: self.settings.question_pause_s,
             lambda words: client.show(types.MessageType.Info, words),
             self.door.hold,

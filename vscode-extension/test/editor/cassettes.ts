@@ -4,7 +4,7 @@
  * The setting `indwell.serverPath` names a script that starts `indwell record`, as docs/diagnosis.md describes.
  * Compressed by `xz`, the files are replayed by tests/cli/test_cassettes.py.
  */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { asChat, type Chat, withModel } from "./chat.ts";
 import { startModel } from "./model.ts";
@@ -55,6 +55,14 @@ const SESSIONS: Readonly<Record<string, (chat: Chat) => Promise<void>>> = {
   },
 };
 
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 const [out, ...only] = process.argv.slice(2);
 if (out === undefined) throw new Error("name the folder of the cassettes");
 const folder = resolve(out);
@@ -69,9 +77,11 @@ try {
     if (existsSync(cassette)) throw new Error(`${cassette} exists; remove it first`);
     const { root } = workbench.place;
     const program = join(root, `record-${name}`);
+    const number = `${program}.pid`;
     const lines = [
       "#!/bin/sh",
       "shift 2 # the words `serve --stdio` from VS Code",
+      `echo $$ >'${number}' # of the recorder too, which replaces this shell`,
       `. '${join(root, "variables")}'`,
       "unset INDWELL_TEST_PROBE INDWELL_TEST_TOKEN",
       `exec '${indwellPath()}' record --to '${cassette}' "$@"`,
@@ -87,6 +97,9 @@ try {
     const chat = asChat(await openWindow(workbench, withModel(opening, model)));
     await chat.showPanel();
     await play(chat);
+    // The recorder writes its last lines at its end. The end of the workbench would kill it before.
+    await chat.command("indwell.stopServer");
+    await until("the recorder has ended", () => !isRunning(Number(readFileSync(number, "utf8"))));
     await chat.close();
     process.stdout.write(`${cassette}\n`);
   }

@@ -145,6 +145,9 @@ class Recorder(Edges):
             self._look()
             self._event("ran", n=number, name="failed", body=str(error))
             raise
+        except BaseException:
+            self._abandon(number)
+            raise
         self._look()
         # Bytes as text, so that secrets and folders are found in the output.
         body = msgspec.to_builtins(ended, builtin_types=(bytes,))
@@ -177,6 +180,9 @@ class Recorder(Edges):
                 yield part
         except Exception as error:
             self._event("closed", n=number, name=type(error).__name__, body=str(error))
+            raise
+        except BaseException:
+            self._abandon(number)
             raise
         self._event("closed", n=number)
 
@@ -261,6 +267,12 @@ class Recorder(Edges):
         if is_piece(event):
             self._piece_s = time.monotonic()
         self._check()
+
+    def _abandon(self, number: int) -> None:
+        """Hold nothing back for a stream that nobody reads to its end, as after a stopped turn."""
+        with self._lock:
+            self._open.discard(number)
+            self._check()
 
     def _check(self) -> None:
         """Write the events if no stream is unfinished and no piece came lately, or do so later."""

@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from urllib.parse import quote
 
 import msgspec
 
 from indwell.agent.core import events
+from indwell.edges import loop_time
 from indwell.errors import EditRefused, ToolError, UserError
 from indwell.lsp.chat import layout
 from indwell.lsp.chat.completion import FileNames
@@ -82,7 +82,7 @@ class Chats:
             host.client,
             lambda: min(host.settings.apply_edit_timeout_s, EDIT_S),
         )
-        self.names = FileNames(host.chores.begin, monotonic)
+        self.names = FileNames(host.chores.begin, loop_time)
         self.sent: list[SentWords] = []
         self.standing: list[SentWords] = []
         self.steered: dict[str, Steering] = {}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from time import monotonic
 
 from indwell.agent.features.checks.turn_checks import KnownProblems
 from indwell.context.attachments import Problem
+from indwell.edges import loop_time
 from indwell.lsp.editor.client import Client
 from indwell.lsp.messages.context import NavigateParams, NavigateResult
 from indwell.lsp.prompts.diagnostics import EditorProblems
@@ -74,9 +74,9 @@ class EditorCode:
         return answer
 
     async def _answer(self, params: NavigateParams) -> NavigateResult:
-        began = monotonic()
+        began = loop_time()
         result = await self._client.navigate(params, ANSWER_S)
-        if result is None and monotonic() - began >= ANSWER_S:
+        if result is None and loop_time() - began >= ANSWER_S:
             raise SourceFailed(f"the editor did not answer within {ANSWER_S:g} s")
         # The answer null means that no language server of the editor knows the language.
         return result or NavigateResult()

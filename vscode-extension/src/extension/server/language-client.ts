@@ -3,6 +3,7 @@
  * `workspace/configuration` with explicitly set values only, and logs what the process writes.
  */
 import "../language.ts";
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import {
@@ -70,10 +71,14 @@ function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   };
 }
 
-/**
- * Milliseconds that the server has for `shutdown` and `exit`; after them, the process is killed.
- */
+/** Milliseconds that the server has for the answer to `shutdown`. */
 const STOP_MS = 1500;
+
+/**
+ * Milliseconds that the process has after `exit` to close its sessions and end its commands; then
+ * it is killed. VS Code gives an extension 5 seconds for both.
+ */
+const EXIT_MS = 2500;
 
 /**
  * Milliseconds that the server has for the answer to `initialize`; the first start after an
@@ -90,6 +95,18 @@ const LAST_WORDS_MS = 500;
 const LEFT_OUT = "workspace/executeCommand";
 
 const TASKS: ReadonlySet<string> = new Set(TASK_COMMANDS);
+
+/** Wait until a process has ended, and return whether it has; false after `ms` milliseconds. */
+function ended(child: ChildProcess, ms: number): Promise<boolean> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(true);
+  return new Promise((done) => {
+    const late = setTimeout(done, ms, false);
+    child.once("exit", () => {
+      clearTimeout(late);
+      done(true);
+    });
+  });
+}
 
 /** The parts of the process. */
 export interface Program {
@@ -185,8 +202,9 @@ export async function openClient(
     const child = client.serverProcess;
     // A client that is starting or failed to start cannot be stopped; only its process can be
     // ended.
-    if (client.isRunning()) await client.stop(STOP_MS).catch(() => {});
-    if (child !== undefined && child.exitCode === null) child.kill("SIGKILL");
+    const isAsked = client.isRunning();
+    if (isAsked) await client.stop(STOP_MS).catch(() => {});
+    if (child !== undefined && !(await ended(child, isAsked ? EXIT_MS : 0))) child.kill("SIGKILL");
     for (const part of parts) part.dispose();
     await client.dispose(0).catch(() => {});
   };
