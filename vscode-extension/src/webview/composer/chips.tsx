@@ -10,7 +10,8 @@ import { baseName, sizeFigure, tokenFigure } from "../../shared/words.ts";
 import { Icon } from "../elements.tsx";
 
 /**
- * Estimates tokens as the server does: 4 ASCII characters make 1 token, any other character 1.5.
+ * Estimates tokens roughly: 4 ASCII characters make 1 token, any other character 1.5. The server's
+ * estimate also depends on the words and the script.
  */
 export function estimatedTokens(text: string): number {
   let ascii = 0;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pairLines } from "../../../src/shared/word-diff.ts";
+import { assertNearlyLinear } from "../cpu-time.ts";
 
 /** Each pair as `old>new` and its new line, with marks: `[-removed-]` and `{+added+}`. */
 function drawn(old: readonly string[], fresh: readonly string[]): readonly string[] {
@@ -89,17 +90,21 @@ test("a combining mark is never cut from its letter or sign", () => {
   ]);
 });
 
-test("too many or too long lines are not compared, and 100 long lines take less than two seconds", () => {
-  const many = Array.from({ length: 500 }, (_, n) => `line ${n} with some words`);
-  assert.deepEqual(pairLines(many, many), []);
+test("too many or too long lines are not compared", () => {
+  const numbered = (count: number) =>
+    Array.from({ length: count }, (_, n) => `line ${n} with some words`);
+  assert.equal(pairLines(numbered(100), numbered(100)).length, 100);
+  assert.deepEqual(pairLines(numbered(101), numbered(100)), []);
+  assert.deepEqual(pairLines(numbered(100), numbered(101)), []);
   assert.deepEqual(pairLines(["x ".repeat(5_000)], ["x ".repeat(5_001)]), []);
+  assert.deepEqual(pairLines(["x ".repeat(201)], ["x ".repeat(201)]), []);
+});
+
+test("eight times as many long lines take at most 24 times the CPU time", () => {
   const line = (n: number) => `${n} ${"word other ".repeat(40)}`;
-  const old = Array.from({ length: 100 }, (_, n) => line(n));
-  const begin = performance.now();
-  const pairs = pairLines(
-    old,
-    old.map((text) => `${text} more`),
-  );
-  assert.equal(pairs.length, 100);
-  assert.ok(performance.now() - begin < 2_000);
+  assertNearlyLinear((times) => {
+    const old = Array.from({ length: 12 * times }, (_, n) => line(n));
+    const fresh = old.map((text) => `${text} more`);
+    assert.equal(pairLines(old, fresh).length, old.length);
+  });
 });

@@ -278,6 +278,45 @@ test("a restarted server gets the chosen mode and model, but no looser mode afte
   assert.deepEqual(settings, { mode: "plan", model: "other" });
 });
 
+test("a restarted server gets the chosen mode and model before the prompt that was typed meanwhile", async () => {
+  const { memory } = makeChat();
+  memory.set("chosen", { mode: "plan", model: "other" });
+  const chat = makeChat(memory);
+  const settings = { mode: "review" as StatusResult["mode"], model: "m" };
+  chat.backend.answer("indwell/status", () => ({
+    ...STATUS,
+    ...settings,
+    modes: ["plan", "review"],
+  }));
+  chat.backend.answer("indwell/models", () => ({ models: [] }));
+  let restored: () => void = () => {};
+  chat.backend.answerCommand("indwell.mode", async (argument) => {
+    await new Promise<void>((resolve) => {
+      restored = resolve;
+    });
+    settings.mode = argument?.mode ?? settings.mode;
+    return null as never;
+  });
+  chat.backend.answer("indwell/setModel", ({ model }) => {
+    settings.model = model;
+    return { model };
+  });
+  const modes: string[] = [];
+  chat.backend.answer("indwell/prompt", () => {
+    modes.push(`${settings.mode} ${settings.model}`);
+    return new Promise(() => {});
+  });
+  const started = chat.core.started();
+  await chat.core.bridge.take({ type: "send", text: "go on", how: "auto" });
+  await settle();
+  assert.deepEqual(chat.backend.calls("indwell.mode"), [{ mode: "plan" }]);
+  assert.deepEqual(modes, [], "the prompt waits for the mode");
+  restored();
+  await started;
+  await settle();
+  assert.deepEqual(modes, ["plan other"]);
+});
+
 test("the trust button runs the editor's trust command instead of the server's", async () => {
   const { core, did, backend } = makeChat();
   await core.bridge.take({ type: "command", command: "trust" });
@@ -363,12 +402,19 @@ test("a background turn is marked as running, and is complete when its session i
   assert.deepEqual(core.state.marks, [], "the end of a shown turn is not marked");
 });
 
-test("a turn that ended in the background stays marked", async () => {
-  const { core, events } = await chatWithBackgroundTurn();
+test("a turn that ended in the background stays marked until its session is opened", async () => {
+  const { core, backend, events, other } = await chatWithBackgroundTurn();
   for (const event of events.slice(1)) core.event(event);
-  const [mark] = core.state.marks;
-  assert.equal(mark?.session, "other");
-  assert.notEqual(mark?.work, "running");
+  const marks = () => core.state.marks.map((mark) => [mark.session, mark.work]);
+  assert.deepEqual(marks(), [["other", "done"]]);
+  await core.bridge.perform({ type: "command", command: "new" });
+  assert.deepEqual(marks(), [["other", "done"]]);
+  const resumed = { session: "other", turns: 1, model: "m", draft: "", notices: [] };
+  backend.answerCommand("indwell.resume", () => resumed);
+  backend.answer("indwell/session", ({ before = null, limit = 20 }) => other.page(before, limit));
+  await core.bridge.perform({ type: "openSession", session: "other" });
+  assert.equal(core.state.session, "other");
+  assert.deepEqual(marks(), []);
 });
 
 test("a background session's question is announced, survives another session's answer, and can be answered", async () => {

@@ -100,6 +100,38 @@ test("a sub-agent's todo list, plan and commands do not replace those of the con
   assert.equal(state.turns[0]?.ending, "running");
 });
 
+test("events of a sub-agent's begin and end do not change the conversation", () => {
+  const before = withEvents(TWO, { type: "text", turn: 1, text: "Meanwhile", restart: false });
+  const begins = {
+    type: "turnStarted",
+    title: "its own",
+    words: "its own",
+    model: "small",
+  } as const;
+  const began = withEvents(
+    before,
+    { ...begins, turn: 1, attached: [], mode: "plan", agent: "a" },
+    { ...begins, turn: 2, attached: [], mode: "plan", agent: "a" },
+  );
+  const but = (state: PanelState) => ({ ...state, revision: 0, seq: 0 });
+  assert.deepEqual(but(began), but(before));
+  const ended = withEvents(began, {
+    type: "turnFinished",
+    turn: 1,
+    ending: "failed",
+    message: "no more rounds",
+    answer: "its answer",
+    draft: "its words",
+    rounds: 9,
+    usage: USAGE,
+    cost: 1,
+    seconds: 5,
+    toReview: 7,
+    agent: "a",
+  });
+  assert.deepEqual(but(ended), but(before));
+});
+
 test("pending changes of a sub-agent count in the session's total", () => {
   const state = withEvents(TWO, {
     type: "hunksChanged",

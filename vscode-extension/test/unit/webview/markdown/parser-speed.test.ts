@@ -1,17 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseBlocks } from "../../../../src/webview/markdown/parser.ts";
-
-/** The shortest of three runs, in milliseconds of CPU time. */
-function cpuMilliseconds(text: string): number {
-  const times = [1, 2, 3].map(() => {
-    const begin = process.cpuUsage();
-    parseBlocks(text);
-    const { user, system } = process.cpuUsage(begin);
-    return (user + system) / 1000;
-  });
-  return Math.min(...times);
-}
+import { assertNearlyLinear } from "../../cpu-time.ts";
 
 for (const [name, piece] of [
   ["emphasis", "word *word* "],
@@ -20,9 +10,7 @@ for (const [name, piece] of [
   ["punctuation", "a_b * c ~ "],
 ] as const) {
   test(`parsing an eight times longer paragraph of ${name} takes at most 24 times the CPU time`, () => {
-    cpuMilliseconds(piece.repeat(1000));
-    const [one, eight] = [cpuMilliseconds(piece.repeat(1000)), cpuMilliseconds(piece.repeat(8000))];
-    assert.ok(eight < 24 * one + 20, `${one} ms, then ${eight} ms`);
+    assertNearlyLinear((times) => void parseBlocks(piece.repeat(1000 * times)));
   });
 }
 

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { LastShown } from "../../../../../src/extension/chat/keeping/last-shown.ts";
 import type { Memory } from "../../../../../src/extension/chat/ports.ts";
 import { Store } from "../../../../../src/extension/chat/room.ts";
+import type { Part, Turn } from "../../../../../src/shared/state/state.ts";
 import { outcomeWords } from "../../../../../src/shared/tool-words.ts";
 import { toolPart } from "../../../fixtures.ts";
 import { RandomServer, random } from "../../../shared/state/random-session.ts";
@@ -83,6 +84,34 @@ test("at most the 12 newest turns of a long conversation are stored", () => {
   assert.equal(action.turns.at(-1)?.number, 20);
   assert.ok(action.turns.length <= 12 && action.hasOlder);
   assert.ok(JSON.stringify(first.memory.get("lastShown")).length < 160_000);
+});
+
+test("as many of the newest turns are stored as fit, each with all of its text", () => {
+  const first = makeWindow();
+  first.store.dispatch({ type: "opened", session: "s" });
+  for (let turn = 0; turn < 8; turn += 1) first.watch();
+  const long = (part: Part): Part =>
+    part.kind === "text" ? { ...part, text: part.text.padEnd(20_000, ".") } : part;
+  const turns = first.store.state.turns.map((turn) => {
+    const text: Part = { kind: "text", key: "k", text: "", final: true, ms: null, since: null };
+    return {
+      ...turn,
+      parts: [...turn.parts.filter((part) => part.kind !== "text"), text].map(long),
+    };
+  });
+  first.last.heard({ type: "opened", session: "s" }, { ...first.store.state, turns });
+  first.last.dispose();
+  const [action] = makeWindow(first.memory).last.restore("s");
+  if (action?.type !== "remembered") assert.fail("nothing is stored");
+  const stored = action.turns;
+  assert.deepEqual(
+    stored.map((turn) => turn.number),
+    [2, 3, 4, 5, 6, 7, 8],
+  );
+  const shown = (turn: Turn) =>
+    turn.parts.map((part) => ("text" in part ? part.text : [part.kind, part.key]));
+  assert.deepEqual(stored.map(shown), turns.slice(1).map(shown));
+  assert.equal(action.hasOlder, true);
 });
 
 test("the stored conversation is kept until the server has answered", () => {

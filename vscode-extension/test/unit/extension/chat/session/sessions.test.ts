@@ -7,7 +7,7 @@ import { Intake } from "../../../../../src/extension/chat/session/intake.ts";
 import { Pages } from "../../../../../src/extension/chat/session/pages.ts";
 import { Refresh } from "../../../../../src/extension/chat/session/refresh.ts";
 import { Sessions } from "../../../../../src/extension/chat/session/sessions.ts";
-import type { SessionRow } from "../../../../../src/protocol.ts";
+import type { EventParams, SessionRow } from "../../../../../src/protocol.ts";
 import { RandomServer, random } from "../../../shared/state/random-session.ts";
 import { fakeRoom, settle } from "../fake-room.ts";
 
@@ -185,6 +185,48 @@ test("sending an edited prompt twice rewinds and sends once", async () => {
   await Promise.all([1, 2].map(() => chat.resend({ type: "resend", turn: 2, text: "better" })));
   await settle();
   assert.equal(chat.backend.calls("indwell.rewind").length, 1);
+  assert.equal(chat.backend.calls("indwell/prompt").length, 1);
+});
+
+test("after a confirmation a rewind and an edited prompt reach the server, which ends the running turn", async () => {
+  const answers = ["Stop and Rewind", "Stop and Send"];
+  const chat = makeSessions(() => answers.shift() ?? null);
+  await chat.intake.open("s");
+  let rest: Iterable<EventParams> = [];
+  const run = (): void => {
+    const turn = chat.server.turn();
+    const { value } = turn.next();
+    if (value === undefined) assert.fail("no turn has started");
+    chat.intake.take(value);
+    assert.equal(chat.store.state.turns.at(-1)?.ending, "running");
+    rest = turn;
+  };
+  // The server ends the running turn before it rewinds.
+  chat.backend.answerCommand("indwell.rewind", (argument) => {
+    for (const event of rest) chat.intake.take(event);
+    chat.server.turns.forEach((row, place) => {
+      chat.server.turns[place] = { ...row, left: row.turn > (argument?.turn ?? 0) };
+    });
+    return resumed("prompt 3");
+  });
+  chat.backend.answer("indwell/prompt", () => new Promise(() => {}));
+  const shown = () => chat.store.state.turns.map((turn) => [turn.ending, turn.left]);
+  run();
+  await chat.rewind({ type: "rewind", turn: 2, files: false });
+  assert.deepEqual(chat.ports.did, ["confirm Rewind?"]);
+  assert.deepEqual(chat.backend.calls("indwell.rewind"), [
+    { session: "s", turn: 2, files: false, wait: true },
+  ]);
+  const lived = ["done", false];
+  const left = ["done", true];
+  assert.deepEqual(shown(), [lived, lived, left]);
+  assert.equal(chat.store.state.draft.text, "prompt 3");
+  run();
+  await chat.resend({ type: "resend", turn: 2, text: "better" });
+  await settle();
+  assert.deepEqual(chat.ports.did.slice(1), ["confirm Send these words instead?"]);
+  assert.equal(chat.backend.calls("indwell.rewind").length, 2);
+  assert.deepEqual(shown(), [lived, left, left, left]);
   assert.equal(chat.backend.calls("indwell/prompt").length, 1);
 });
 
