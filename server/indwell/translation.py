@@ -39,6 +39,7 @@ _NAMES = {
     "program", "server", "tool", "where",
 }  # fmt: skip
 _QUOTES = ("'", '"', "`", "“", "/")
+_QUOTED = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\"""")
 MOST_SPACES = 1
 _NUMBERS = re.compile(r"[+-]?[\d,.]+")
 _MANY_DIGITS = re.compile(r"\d[\d,.]*\d")
@@ -129,7 +130,9 @@ class _Template(NamedTuple):
             return None
         found, at = [], len(first)
         for one in middle:
-            next_ = text.find(one, at, end)
+            # What a quoted name contains, such as brackets, is no part of the sentence.
+            name = _QUOTED.match(text, at, end)
+            next_ = text.find(one, name.end() if name else at, end)
             if next_ < 0:
                 return None
             found.append(text[at:next_])

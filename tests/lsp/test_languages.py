@@ -146,6 +146,19 @@ def test_a_quoted_command_may_have_many_words(english, german) -> None:
     assert translation_for("de").of(english) == german
 
 
+@pytest.mark.parametrize("name", ["x (no network)", "Stop: x", "a; Stop", 'it\'s (Stop) in "x"'])
+@pytest.mark.parametrize("language", ["de", "zh"])
+def test_what_a_quoted_name_contains_is_no_part_of_the_sentence(language, name) -> None:
+    for english in (
+        f"the key cannot be stored in {name!r} (no space); make the folder writable and try again",
+        f"kept later work in {name!r}: no space",
+        f"Indwell: do you trust the files in {name!r}?",
+    ):
+        told = translation_for(language).of(english)
+        assert repr(name) in told
+        assert told != english
+
+
 @pytest.mark.parametrize(
     ("label", "german"),
     [
