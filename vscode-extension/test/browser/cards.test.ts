@@ -71,15 +71,18 @@ test("the accept button comes before the reject button, for one change and for a
   ]);
 });
 
-test("Enter opens a card, which requests its details and shows Loading", async () => {
+test("Enter and a click open a card, which requests its details and shows Loading", async () => {
   const panel = await scene("answered");
-  await panel.page.getByRole("button", { name: "Search round(" }).focus();
+  const line = panel.page.getByRole("button", { name: "Search round(" });
+  const loading = panel.page.locator(".tool.open", { hasText: "Search" }).getByText("Loading");
+  await line.focus();
   await panel.page.keyboard.press("Enter");
   assert.deepEqual(await postedMessages(panel), [{ type: "openTool", id: "2", turn: 1 }]);
-  assert.equal(
-    await panel.page.locator(".tool.open", { hasText: "Search" }).getByText("Loading").count(),
-    1,
-  );
+  assert.equal(await loading.count(), 1);
+  await line.click();
+  await loading.waitFor({ state: "detached" });
+  await line.click();
+  await loading.waitFor();
 });
 
 for (const name of ["agent", "read_file"])
@@ -300,12 +303,18 @@ test("an edited prompt is resent", async () => {
   ]);
 });
 
-test("'Rewind files too' rewinds to a turn and restores its files", async () => {
+test("a rewind to a turn restores files, keeps files, or is cancelled", async () => {
   const panel = await scene("running");
-  await panel.page.locator(".end").first().hover();
-  await panel.page.getByRole("button", { name: "Rewind to here" }).click();
-  await panel.page.getByRole("button", { name: "Rewind files too" }).click();
-  assert.deepEqual(await postedMessages(panel), [{ type: "rewind", turn: 1, files: true }]);
+  for (const choice of ["Rewind files too", "Rewind, keep files", "Cancel"]) {
+    await panel.page.locator(".end").first().hover();
+    await panel.page.getByRole("button", { name: "Rewind to here" }).click();
+    await panel.page.getByRole("button", { name: choice, exact: true }).click();
+    assert.equal(await panel.page.getByRole("group", { name: "Rewind to here" }).count(), 0);
+  }
+  assert.deepEqual(await postedMessages(panel), [
+    { type: "rewind", turn: 1, files: true },
+    { type: "rewind", turn: 1, files: false },
+  ]);
 });
 
 test("screen readers announce how a turn ended, and nothing while it streams", async () => {

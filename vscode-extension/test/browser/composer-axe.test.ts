@@ -24,6 +24,7 @@ const SCENES = [
   { name: "window", state: composerState(), click: ".window-meter" },
   { name: "commands", state: composerState(), click: null, type: "/" },
   { name: "steer", state: busyState(), click: null, type: "words" },
+  { name: "wide", state: composerState({ attachments: chips }), click: null, width: 900 },
 ] as const;
 
 for (const theme of THEMES) {
@@ -31,6 +32,7 @@ for (const theme of THEMES) {
     const found: string[] = [];
     const panel = await pages.open({ theme, width: 300, height: 640 });
     for (const scene of SCENES) {
+      if ("width" in scene) await panel.page.setViewportSize({ width: scene.width, height: 640 });
       await panel.show(scene.state);
       if (scene.name === "edit") await panel.page.locator(".queue-row").first().hover();
       if (scene.click !== null) await panel.page.locator(scene.click).first().click();

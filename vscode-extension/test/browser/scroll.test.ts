@@ -211,13 +211,26 @@ test("a selection in a paragraph that still streams is kept", async () => {
   assert.equal(await panel.page.evaluate(() => document.getSelection()?.toString()), "These words");
 });
 
-test("a new turn scrolls the view to the end", async () => {
-  const panel = await streaming(40);
-  await panel.play(PARAGRAPHS.map((words) => textDelta(21, words)));
-  await panel.page.locator("[data-part=scroller]").evaluate((list) => {
-    list.scrollTop = 200;
-  });
-  await panel.play([turnStarted(22), textDelta(22, "Yes.")]);
+test("a prompt that the user sends is in sight at once, and so is its turn", async () => {
+  seq = 0;
+  const panel = await pages.open({ width: 400, height: 700 });
+  await panel.show(longSession(40));
+  const toStart = () =>
+    panel.page.locator("[data-part=scroller]").evaluate((list) => {
+      list.scrollTop = 200;
+    });
+  await toStart();
+  await panel.page.locator(".prompt-text").fill("Go on");
+  await panel.page.keyboard.press("Enter");
+  assert.deepEqual(
+    (await panel.posted()).filter((one) => one.type === "send"),
+    [{ type: "send", text: "Go on", how: "auto" }],
+  );
+  await panel.play([{ type: "sent", id: 1, words: "Go on", images: [], taken: [] }]);
+  await panel.page.locator(".prompt.sending", { hasText: "Go on" }).waitFor();
+  assert.ok((await distanceFromEnd(panel.page)) < 2);
+  await panel.play([turnStarted(21), textDelta(21, "Yes.")]);
+  assert.equal(await panel.page.locator(".prompt.sending").count(), 0);
   assert.ok((await distanceFromEnd(panel.page)) < 2);
 });
 
@@ -233,14 +246,28 @@ test("a resumed session shows each answer in full", async () => {
   assert.equal(await panel.page.getByText("More of it.").count(), 6);
 });
 
-test("Alt+Up and Alt+Down leave the end of the conversation, and End returns to it", async () => {
+/** The number of the turn whose prompt is at the top edge of the conversation, or 0. */
+function promptAtTop(page: Page): Promise<number> {
+  return page.locator("[data-part=scroller]").evaluate((list) => {
+    const edge = list.getBoundingClientRect().top;
+    const prompt = [...list.querySelectorAll(".turn-prompt")].find(
+      (one) => Math.abs(one.getBoundingClientRect().top - edge) <= 1,
+    );
+    return Number(/\d+/.exec(prompt?.closest("article")?.ariaLabel ?? "")?.[0] ?? 0);
+  });
+}
+
+test("Alt+Up and Alt+Down go to the previous and the next prompt exactly, and End goes to the end", async () => {
   const panel = await streaming(40);
+  await panel.play(PARAGRAPHS.map((words) => textDelta(21, words)));
   await panel.page.locator("[data-part=scroller]").focus();
-  for (const key of ["Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowUp", "Alt+ArrowDown"]) {
-    await panel.page.keyboard.press(key);
+  const tops: number[] = [];
+  for (const key of [..."UUUUUU", ..."DDDD"]) {
+    await panel.page.keyboard.press(key === "U" ? "Alt+ArrowUp" : "Alt+ArrowDown");
     await panel.receive({ type: "found", id: 0, rows: [] });
+    tops.push(await promptAtTop(panel.page));
   }
-  assert.ok((await distanceFromEnd(panel.page)) > 100);
+  assert.deepEqual(tops, [21, 20, 19, 18, 17, 16, 17, 18, 19, 20]);
   await panel.page.keyboard.press("End");
   await panel.receive({ type: "found", id: 0, rows: [] });
   assert.ok((await distanceFromEnd(panel.page)) < 2);

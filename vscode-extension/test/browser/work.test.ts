@@ -83,6 +83,12 @@ for (const [what, [text, isPlain]] of Object.entries(PLANS))
     const card = panel.page.getByRole("group", { name: "Plan" });
     assert.equal(await card.locator(".plan-plain").count(), isPlain ? 1 : 0);
     if (isPlain) assert.ok((await card.textContent())?.includes(text));
+    // The target of a link is in the link's tooltip, and the language of code is not drawn; all other words are visible.
+    const links = await card.locator("a").all();
+    const titles = await Promise.all(links.map((link) => link.getAttribute("title")));
+    const shown = [await card.innerText(), ...titles].join(" ");
+    for (const [word] of text.replace("```python", "").matchAll(/\p{L}+/gu))
+      assert.ok(shown.includes(word), word);
   });
 
 test("a plan can be opened as a document, or rejected with a reason", async () => {

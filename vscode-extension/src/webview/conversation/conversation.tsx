@@ -87,6 +87,7 @@ export function Conversation(props: ViewProps) {
   if (last?.left !== true) output.current = last;
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set<string>());
   const changedFrom = list.current.update(state.turns, toggled);
+  const waiting = sending(state);
 
   const toggle = useCallback((key: string) => {
     setToggled((old) => {
@@ -159,8 +160,8 @@ export function Conversation(props: ViewProps) {
         draw={draw}
         onTop={onTop}
         target={target}
-        sent={newest}
-        tail={<SendingRows sending={sending(state)} />}
+        sent={newest + waiting.length}
+        tail={<SendingRows sending={waiting} />}
         busy={last?.ending === "running"}
       />
     </>

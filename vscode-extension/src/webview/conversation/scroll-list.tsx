@@ -104,9 +104,20 @@ class ScrollKeeper {
     this.#restore();
   }
 
-  /** The index of the topmost visible row. */
-  get topIndex(): number {
-    return this.layout.at(this.#element?.scrollTop ?? 0);
+  /**
+   * Scrolls to the nearest prompt above (`step` -1) or below (1) the top edge of the view; returns
+   * false if there is none.
+   */
+  toPrompt(step: 1 | -1): boolean {
+    const top = this.#element?.scrollTop ?? 0;
+    const { layout } = this;
+    for (let at = layout.at(top); layout.row(at) !== undefined; at += step) {
+      // The scroll position is rounded, so a prompt at the edge can seem to be up to a pixel away.
+      if (layout.row(at)?.kind !== "prompt" || step * (layout.top(at) - top) <= 1) continue;
+      this.toRow(at);
+      return true;
+    }
+    return false;
   }
 
   #watch(): void {
@@ -250,7 +261,10 @@ interface Props {
   readonly onTop: () => void;
   /** A row to scroll to, once for each object. */
   readonly target: { readonly key: string } | null;
-  /** The number of the newest turn; if it grows, the user has sent a prompt and wants to see it. */
+  /**
+   * The number of the newest turn plus the number of prompts that wait for their turn; if it grows,
+   * the user has sent a prompt and wants to see it.
+   */
   readonly sent: number;
   readonly busy: boolean;
   /** Content below the last row. */
@@ -376,11 +390,5 @@ function articles(rows: readonly Row[], first: number, last: number): readonly A
 function jump(event: KeyboardEvent, keeper: ScrollKeeper): void {
   if (event.key === "End" && event.target === event.currentTarget) keeper.toEnd();
   if (!event.altKey || (event.key !== "ArrowUp" && event.key !== "ArrowDown")) return;
-  const step = event.key === "ArrowUp" ? -1 : 1;
-  for (let at = keeper.topIndex + step; keeper.layout.row(at) !== undefined; at += step) {
-    if (keeper.layout.row(at)?.kind !== "prompt") continue;
-    keeper.toRow(at);
-    event.preventDefault();
-    return;
-  }
+  if (keeper.toPrompt(event.key === "ArrowUp" ? -1 : 1)) event.preventDefault();
 }

@@ -70,7 +70,7 @@ test("in the mention list, Tab opens a folder, a click chooses a row, and late r
   assert.equal(await focusedClass(panel), "prompt-text");
 });
 
-test("'symbol:' narrows the mention list, and the text typed after it is highlighted", async () => {
+test("'symbol:' and 'folder:' narrow the mention list, and the text typed after it is highlighted", async () => {
   const panel = await open(composerState());
   await panel.page.keyboard.type("@");
   const narrow = { kind: "narrow", label: "symbol", detail: "search", value: "symbol:" } as const;
@@ -87,8 +87,18 @@ test("'symbol:' narrows the mention list, and the text typed after it is highlig
   assert.equal(await panel.page.locator("[role=listbox] b").first().textContent(), "tot");
   await press(panel, "Enter");
   assert.equal(await text(panel), "@total ");
+  await panel.page.keyboard.type("@fold");
+  await answerFind(panel, "fold", [{ ...narrow, label: "folder", value: "folder:" }]);
+  await press(panel, "Enter");
+  assert.equal(await text(panel), "@total @folder:");
+  await panel.page.keyboard.type("sr");
+  await answerFind(panel, "folder:sr", FILES.slice(1, 2));
+  assert.equal(await panel.page.locator("[role=listbox] b").first().textContent(), "sr");
+  await press(panel, "Enter");
+  assert.equal(await text(panel), "@total @src/ ");
   assert.deepEqual(await postedActions(panel), [
     { type: "attachMention", value: "shop.py#L3-9", label: "total" },
+    { type: "attachMention", value: "src/", label: "src/" },
   ]);
 });
 

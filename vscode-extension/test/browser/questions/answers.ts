@@ -29,7 +29,7 @@ test("UI-05 an answer carries the nonce of its question and is posted once", asy
   ]);
 });
 
-test("Always shows the exact rule and asks for confirmation, and Escape goes back", async () => {
+test("Always shows the exact rule and asks for confirmation, and Escape and Back go back", async () => {
   await showQuestions(permission());
   // Presses A again as soon as Back has the focus, from within the page: a key from the test could come too late.
   const second = panel.page.evaluate(async () => {
@@ -47,10 +47,14 @@ test("Always shows the exact rule and asks for confirmation, and Escape goes bac
   await waitUntilArmed();
   await panel.page.keyboard.press("Escape");
   assert.equal(await panel.page.locator(".always").count(), 0);
-  await waitUntilArmed();
-  await panel.page.locator(".answers button", { hasText: "Always…" }).click();
-  await waitUntilArmed();
-  await panel.page.locator("button", { hasText: "Always allow" }).click();
+  for (const last of ["Back", "Always allow"]) {
+    await waitUntilArmed();
+    await panel.page.getByRole("button", { name: "Always…", exact: true }).click();
+    await waitUntilArmed();
+    await panel.page.getByRole("button", { name: last, exact: true }).click();
+    assert.equal((await postedAnswers()).length, last === "Back" ? 0 : 1);
+    assert.equal(await panel.page.locator(".always").count(), 0);
+  }
   assert.deepEqual(await postedAnswers(), [
     { type: "answer", nonce: "n1", answer: "always", hunks: null },
   ]);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { permission } from "../scenes-questions.ts";
 import { panel, resetPanel, running, showQuestions } from "./panel.ts";
 
-test("a card states each fact once and draws no backquotes", async () => {
+test("a card states each fact once and draws backquoted words as code", async () => {
   const reason = "'rm' removes or empties files; the mode is `ask`";
   await showQuestions(
     permission({
@@ -18,7 +18,9 @@ test("a card states each fact once and draws no backquotes", async () => {
   const text = (await panel.page.locator(".question-body").innerText()).toLowerCase();
   for (const once of ["not sandboxed", "removes or empties", "the mode is ask"])
     assert.equal(text.split(once).length, 2, once);
-  assert.doesNotMatch(text, /outside the sandbox|bubblewrap/);
+  assert.doesNotMatch(text, /outside the sandbox|bubblewrap|`/);
+  const why = panel.page.locator(".question-body > p.muted code");
+  assert.deepEqual(await why.allTextContents(), ["ask"]);
 });
 
 test("a command that looks like a diff is drawn as a command", async () => {

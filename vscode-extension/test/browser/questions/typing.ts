@@ -15,7 +15,7 @@ import {
   waitUntilArmed,
 } from "./panel.ts";
 
-test("UI-12 a question does not take the focus from the composer while the user types, and the letters answer nothing", async () => {
+test("UI-12 a question does not take the focus from the composer while the user types, and the letters and Enter answer nothing", async () => {
   await resetPanel();
   const field = composer();
   await field.focus();
@@ -24,7 +24,10 @@ test("UI-12 a question does not take the focus from the composer while the user 
   await panel.page.keyboard.type("tence no");
   await waitUntilArmed();
   await panel.page.keyboard.type("o s a n");
+  await panel.page.keyboard.press("Enter");
   assert.deepEqual(await postedAnswers(), []);
+  const sent = (await panel.posted()).flatMap((one) => (one.type === "send" ? [one.text] : []));
+  assert.deepEqual(sent, ["half a sentence noo s a n"]);
   assert.equal(await field.evaluate((element) => element.contains(document.activeElement)), true);
   // The first button of the card is No.
   await panel.page.locator(".question .answers button").first().focus();
