@@ -37,6 +37,7 @@ ELSEWHERE: Mapping[str, str] = {
     "colorama": "BSD-3-Clause",
     "importlib-metadata": "Apache-2.0",
     "jeepney": "MIT",
+    "lazy-importer": "Apache-2.0",
     "pywin32": "PSF-2.0",
     "pywin32-ctypes": "BSD-3-Clause",
     "secretstorage": "BSD-3-Clause",
