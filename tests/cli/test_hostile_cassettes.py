@@ -237,3 +237,40 @@ def test_python_itself_refuses_contacts_in_a_replay() -> None:
     words = ("socket.getaddrinfo", "socket.sendto", "socket.connect", "subprocess.Popen")
     expected = [f"a replay refuses {one}" for one in (*words, "os.system", "os.fork")]
     assert done.stdout.splitlines() == expected, done.stderr
+
+
+BAD = {
+    "a moment after years": CassetteEvent("in", at=1e300),
+    "a moment before": CassetteEvent("in", at=-1.0),
+    "a size as a text": CassetteEvent("files", body={"«home»/a": "x"}),
+    "sizes without names": CassetteEvent("files", body=["a"]),
+    "a file without content": CassetteEvent("file", name="«home»/a"),
+    "a value without text": CassetteEvent("value", name="sandbox"),
+    "an answer without status": CassetteEvent("head", n=1, body=[]),
+    "a program without end": CassetteEvent("ran", n=1),
+    "a second program with a number": CassetteEvent("run", n=1),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_an_event_that_no_recorder_writes_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "evil.jsonl"
+    start = read_cassette(REVIEW).start
+    path.write_bytes(b"".join(map(line_of, (start, CassetteEvent("run", n=1), BAD[name]))))
+    with pytest.raises(WrongCassette, match="does not write such a line: line 3"):
+        read_cassette(path)
+
+
+def test_the_version_of_a_cassette_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+    path = tmp_path / "evil.jsonl"
+    start = msgspec.structs.replace(read_cassette(REVIEW).start, cassette=2, indwell="\x1b[31m")
+    path.write_bytes(line_of(start))
+    with pytest.raises(WrongCassette) as refused:
+        read_cassette(path)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_a_file_in_the_place_of_a_folder_is_refused() -> None:
+    file = CassetteEvent("file", name="«home»/work", body="x")
+    with pytest.raises(WrongCassette, match="cannot be created"):
+        replay(hostile([file], roots=("«home»/work",), variables={"INDWELL_A": "a\0b"}))

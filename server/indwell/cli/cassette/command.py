@@ -20,6 +20,7 @@ from indwell.cli.cassette.file_format import (
     CassetteEvent,
     CassetteStart,
     Places,
+    WrongCassette,
     each_text,
     is_kept,
     line_of,
@@ -235,7 +236,10 @@ def replay_cassette(file: str, *, as_json: bool) -> int:
     cassette = read_cassette(Path(file))
     keep_writes_in(tempfile.gettempdir())
     sys.addaudithook(refuse_contact)
-    outcome = replay(cassette)
+    try:
+        outcome = replay(cassette)
+    except RecursionError as error:
+        raise WrongCassette(f"the messages in {file} are nested too deep") from error
     if as_json:
         sys.stdout.write(json_line(outcome) + "\n")
     else:

@@ -26,6 +26,7 @@ from indwell.lsp.wire.base_protocol import parsed
 FORMAT = 1
 MOST_B = 64 << 20  # the limit of bytes of a cassette
 MEMORY_B = 128 << 20  # the limit of bytes of memory to decompress it
+LONGEST_S = 7 * 24 * 3_600.0  # the limit of seconds for a recorded session
 _BYTES = "bytes:"
 _KEPT_VARIABLES = ("INDWELL_", "OPENAI_", "ANTHROPIC_")
 _NOT_KEPT = frozenset({"INDWELL_STATE", "INDWELL_TRUSTED", "INDWELL_TOKEN"})
@@ -182,7 +183,8 @@ def recorded_roots(roots: Sequence[Path], home: Path) -> tuple[Path, ...]:
 
 def is_kept(variable: str) -> bool:
     """Return whether a cassette may set this variable of the environment."""
-    return variable.startswith(_KEPT_VARIABLES) and variable not in _NOT_KEPT
+    is_one = variable.startswith(_KEPT_VARIABLES) and variable.isidentifier()
+    return is_one and variable not in _NOT_KEPT
 
 
 def each_text(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain JSON
@@ -264,13 +266,38 @@ def read_cassette(path: Path) -> Cassette:
         raise WrongCassette(f"{path} is not a cassette of `indwell record` ({error})") from error
     if start.cassette != FORMAT:
         raise WrongCassette(
-            f"{path} has format {start.cassette}, and Indwell {start.indwell} recorded it; this "
+            f"{path} has format {start.cassette}, and Indwell {start.indwell!r} recorded it; this "
             f"Indwell reads format {FORMAT}: replay it with that version"
         )
-    events = []
-    for line in rest.splitlines():
+    events: list[CassetteEvent] = []
+    numbers: set[int] = set()
+    for at, line in enumerate(rest.splitlines(), start=2):
         try:
-            events.append(msgspec.json.decode(line, type=CassetteEvent))
+            event = msgspec.json.decode(line, type=CassetteEvent)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             break  # the recorder was killed; the events before are whole
+        if not _is_ours(event, numbers):
+            raise WrongCassette(f"`indwell record` does not write such a line: line {at} of {path}")
+        events.append(event)
     return Cassette(start, events)
+
+
+def _is_ours(event: CassetteEvent, numbers: set[int]) -> bool:
+    """Return whether a recorder writes such an event; ``numbers`` has the numbers before it."""
+    if not 0 <= event.at <= LONGEST_S:
+        return False
+    match event.kind, event.body:
+        case (("run" | "ask"), _):
+            is_new = event.n not in numbers
+            numbers.add(event.n)
+            return is_new
+        case "files", dict() as sizes:
+            return all(type(size) is int for size in sizes.values())
+        case (("file" | "value" | "chunk" | "part" | "disk" | "closed" | "ran"), str()):
+            return True
+        case "head", [int(), dict()]:
+            return True
+        case kind, body:
+            is_ended = kind == "ran" and event.name != "failed" and isinstance(body, dict)
+            is_empty = kind in {"disk", "closed"} and body is None
+            return is_ended or is_empty or kind in {"in", "out", "unrecorded"}

@@ -86,7 +86,11 @@ def stage(
     sign, minutes = ("-" if start.zone >= 0 else "+"), abs(start.zone)
     environment = {
         **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
-        **{name: places.unfold(one) for name, one in start.variables.items() if is_kept(name)},
+        **{
+            name: places.unfold(one).replace("\0", "")
+            for name, one in start.variables.items()
+            if is_kept(name)
+        },
         "HOME": str(home),
         "INDWELL_STATE": str(state),
         "TZ": f"REC{sign}{minutes // 60}:{minutes % 60:02}",
@@ -110,7 +114,10 @@ def stage(
             made.append(folder)
         for folder in roots:
             make_private_folder(folder)
-        _put_files(cassette, places, recorded_roots(roots, home))
+        try:
+            _put_files(cassette, places, recorded_roots(roots, home))
+        except OSError as error:
+            raise WrongCassette(f"the cassette's files cannot be created ({error})") from error
         yield places, environment
     finally:
         os.environ.clear()
