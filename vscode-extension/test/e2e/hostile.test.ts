@@ -91,14 +91,30 @@ describe("hostile text of a model", () => {
     await until("the code", async () => (await written()).includes("/o.png"));
   });
 
-  test("no link has a command as its target", async () => {
-    const hrefs = await chat.panel
-      .locator("a[href]")
-      .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
-    assert.deepEqual(
-      hrefs.filter((href) => !/^https?:|^#|^$/.test(href)),
-      [],
+  test("only the https link is a link, and the other links are shown as text", async () => {
+    const links = chat.panel.locator("a, [role=link], [href], [data-link], [data-file]");
+    const targets = await links.evaluateAll((all) =>
+      all.map((one) =>
+        ["href", "data-link", "data-file"].flatMap((name) => one.getAttribute(name) ?? []),
+      ),
     );
-    await until("the window", () => !chat.page.isClosed());
+    assert.deepEqual(targets, [["https://out.example/l"]]);
+    for (const words of ["[script](javascript:", "[command](command:", `${OUT}/n`])
+      assert.equal(await chat.panel.locator(".md-block", { hasText: words }).count(), 1, words);
+  });
+
+  test("a click that posts the address of a command or an http address opens nothing, and a message says so", async () => {
+    // The panel draws no such link, but the extension must not rely on that.
+    const link = chat.panel.getByText("a link", { exact: true });
+    for (const target of ["command:workbench.action.closeActiveEditor", `${OUT}/l`]) {
+      await link.evaluate((one, href) => one.setAttribute("data-link", href), target);
+      await link.click();
+      await chat.panel.getByText("Only https links open from here.").waitFor();
+      await chat.panel.getByRole("button", { name: "Close this message" }).click();
+    }
+    assert.equal(await chat.page.locator(".monaco-dialog-box").count(), 0);
+    const editors = await chat.host.run((vscode) => vscode.window.visibleTextEditors.length, null);
+    assert.equal(editors, 1);
+    assert.deepEqual((await theWorkbench()).outside, []);
   });
 });

@@ -35,10 +35,15 @@ describe("a change from the prompt to the verdict", () => {
   });
   after(() => chat.close());
 
-  test("a command that needs permission shows its text, and runs after Once", async () => {
+  test("a command that needs permission shows its text, Go to the Question focuses No, and Once runs it", async () => {
     await chat.send("ask echo it-really-ran");
     await chat.permission.waitFor();
     assert.match((await chat.permission.textContent()) ?? "", /echo it-really-ran/);
+    // The card leaves the focus in the composer, because the user may be typing.
+    await chat.panel.locator(".prompt-text:focus").waitFor();
+    await chat.palette("Go to the Question");
+    const no = chat.permission.getByRole("button", { name: "No", exact: true });
+    await no.and(chat.panel.locator(":focus")).waitFor();
     await chat.answer("Once");
     await chat.idle();
     assert.match(await results(), /it-really-ran/);

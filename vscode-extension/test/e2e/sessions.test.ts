@@ -119,7 +119,7 @@ describe("sessions", () => {
     await chat.idle();
   });
 
-  test("ask from the background: a line appears, and a notification leads to the waiting question", async () => {
+  test("ask from the background: a line and a badge appear, and a notification leads to the waiting question", async () => {
     const model = await theModel();
     let release: () => void = () => {};
     const released = new Promise<void>((resolve) => {
@@ -137,8 +137,10 @@ describe("sessions", () => {
     await chat.ask("say Something else.");
     release();
     const line = chat.panel.locator(".others-row.asking");
+    const badge = chat.page.locator(".activitybar [aria-label='Indwell - Indwell asks'] > .badge");
     await line.waitFor();
     assert.equal(await chat.permission.count(), 0);
+    await badge.getByText("1", { exact: true }).waitFor();
     await chat.picture("sessions-asking");
     // The list also has notifications that have disappeared.
     await chat.command("notifications.showList");
@@ -150,6 +152,7 @@ describe("sessions", () => {
     await chat.answer("No");
     await chat.idle();
     await chat.panel.getByText("Understood.", { exact: true }).waitFor();
+    await badge.waitFor({ state: "detached" }); // without a question, the icon has its plain label
   });
 
   describe("in editor tabs", () => {

@@ -72,17 +72,25 @@ describe("talking with the model", () => {
     await chat.idle();
   });
 
-  test("Retry continues the turn when an unreachable model is back", async () => {
+  test("a plain sentence says that the model is unreachable, Retry continues the turn, and a draft stays", async () => {
     await chat.newSession();
     const model = await theModel();
     await model.goAway();
     await chat.send("say It is there again.");
+    await chat.composer.fill("a draft");
     const retry = chat.panel.getByRole("button", { name: "Retry now", exact: true });
     await retry.waitFor({ timeout: 90_000 });
+    const ending = chat.panel.locator(".ending-words p").last();
+    assert.equal(
+      await ending.textContent(),
+      `Nothing answers at ${model.url}; start the endpoint or set OPENAI_BASE_URL.`,
+    );
     await model.comeBack();
     await retry.click();
     await chat.panel.getByText("It is there again.", { exact: true }).waitFor();
     await chat.idle();
+    assert.equal(await chat.composer.inputValue(), "a draft");
+    await chat.composer.fill("");
   });
 
   test("an earlier prompt can be edited and resent from its place", async () => {
@@ -173,7 +181,7 @@ describe("talking with the model", () => {
     }, null);
   });
 
-  test("the editor's selection is sent with a prompt, and its chip can be removed", async () => {
+  test("the editor's selection is sent with a prompt, but not if its chip was removed", async () => {
     await chat.newSession();
     const select = (last: number): Promise<void> =>
       chat.host.run((vscode, line) => {
@@ -192,6 +200,11 @@ describe("talking with the model", () => {
     await other.waitFor();
     await chips.getByRole("button", { name: /^Remove .*invoice\.py:15/ }).click();
     await other.waitFor({ state: "detached" });
+    await chat.ask("say unseen");
+    const asked = (await theModel()).requests.at(-1)?.messages.at(-1);
+    assert.match(JSON.stringify(asked), /say unseen/);
+    assert.doesNotMatch(JSON.stringify(asked), /ide_selection|invoice/);
+    await other.waitFor(); // it was removed from one prompt only
   });
 
   test("a slash offers commands, and Enter runs the chosen command", async () => {

@@ -1,11 +1,11 @@
 /** Workspace trust: VS Code's trust alone decides whether Indwell may write; files of the folder need a decision. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Chat } from "../editor/chat.ts";
 import { serverOf } from "../editor/server-process.ts";
-import { openChat, pictureFailures } from "../editor/shared.ts";
+import { openChat, pictureFailures, theModel } from "../editor/shared.ts";
 import { SHOP } from "../editor/shop-files.ts";
 import { until } from "../editor/waiting.ts";
 
@@ -26,6 +26,12 @@ describe("a window in restricted mode", () => {
   });
   after(() => chat.close());
 
+  /** The last tool result that the model received. */
+  const lastResult = async (): Promise<string> => {
+    const messages = (await theModel()).requests.at(-1)?.messages ?? [];
+    return JSON.stringify(messages.findLast((message) => message.role === "tool"));
+  };
+
   /** Trusts the window on VS Code's page, and waits for the new server. */
   const trust = async (): Promise<void> => {
     const old = await serverOf(chat.host);
@@ -42,10 +48,28 @@ describe("a window in restricted mode", () => {
     await chat.showPanel();
   };
 
-  test("answers a prompt and writes nothing", async () => {
+  /** The files of the folder with their content. */
+  const files = (): readonly (readonly [string, string])[] =>
+    readdirSync(chat.folder, { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile())
+      .map((one) => join(one.parentPath, one.name))
+      .sort()
+      .map((path) => [path, readFileSync(path, "utf8")]);
+
+  test("reads a file, answers and changes nothing", async () => {
     assert.equal(await chat.host.run((vscode) => vscode.workspace.isTrusted, null), false);
+    const before = files();
+    await chat.ask("read README.md");
+    await chat.panel.getByText("README.md is read.").waitFor();
+    assert.match(await lastResult(), /Invoices for a small shop/);
     await chat.ask("write made.txt");
-    assert.throws(() => readFileSync(join(chat.folder, "made.txt")), /ENOENT/);
+    assert.match(await lastResult(), /the user has not trusted this folder/);
+    assert.deepEqual(files(), before);
+    const unsaved = await chat.host.run(
+      (vscode) => vscode.workspace.textDocuments.filter((one) => one.isDirty).length,
+      null,
+    );
+    assert.equal(unsaved, 0);
   });
 
   test("writes when VS Code trusts the window, without another question", async () => {
