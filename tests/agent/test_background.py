@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from support.running_on import (
     SOON_S,
     WAITS,
     background,
+    has_written,
     let_go,
     looks,
     reminders,
@@ -46,8 +48,7 @@ async def test_prc_13_the_model_reads_output_of_a_background_command_until_the_c
     tmp_path: Path,
 ) -> None:
     script = [starts(WAITS), looks(id="b1"), says("it runs"), looks(id="b1"), looks(), says("ok")]
-    # On a busy machine, the sandboxed shell may need seconds until it writes.
-    async with background(tmp_path, script, begin_s=5.0) as project:
+    async with background(tmp_path, script, begun=has_written) as project:
         await project.turn()
         begun, second = results(project)
         assert begun.startswith("ready\n[b1 runs on in the background; ")
@@ -183,7 +184,8 @@ async def test_a_long_background_output_is_cut_for_the_model_and_complete_on_dis
     tmp_path: Path,
 ) -> None:
     script = [starts("seq 1 20000; cat gate"), says("it runs"), looks(id="b1"), says("ok")]
-    async with background(tmp_path, script) as project:
+    is_written = functools.partial(has_written, last="20000\n")
+    async with background(tmp_path, script, begun=is_written) as project:
         await project.turn()
         begun = results(project)[0]
         whole = "".join(f"{n}\n" for n in range(1, 20_001))
@@ -362,6 +364,7 @@ async def test_polling_a_background_command_does_not_count_as_a_repeated_call(
 async def test_the_documentation_names_the_outputs_that_the_model_reads(tmp_path: Path) -> None:
     (arguments,), (answer,) = examples("background.md", "json"), examples("background.md", "text")
     given = json.loads(arguments.text)
-    async with background(tmp_path, [asks(call("bash", **given)), says("ok")]) as project:
+    script = [asks(call("bash", **given)), says("ok")]
+    async with background(tmp_path, script, begun=has_written) as project:
         await project.turn()
         assert results(project) == [answer.text.rstrip("\n")]

@@ -22,7 +22,7 @@ from indwell.tools.known_texts import KnownTexts
 from indwell.wiring.features import standard_tools
 from indwell.workspace.disk import DiskWorkspace
 from support.bubblewrap import needs_bubblewrap
-from support.running_on import SOON_S
+from support.running_on import SOON_S, has_written
 
 pytestmark = needs_bubblewrap
 
@@ -36,7 +36,8 @@ class Beside:
         self.workspace = folder / "workspace"
         self.workspace.mkdir()
         os.mkfifo(self.workspace / "gate")
-        self.board = BackgroundBoard(begin_s=0.3)
+        self.board = BackgroundBoard()
+        self.board.begun = has_written
         self.heard: list[Event] = []
         self.board.outside = self.heard.append
         self._folder = folder

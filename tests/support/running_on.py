@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 from indwell.agent.core.events import BackgroundCommand, CommandsChanged
-from indwell.agent.features.background.board import BackgroundBoard
+from indwell.agent.features.background.board import BackgroundBoard, RunningCommand
 from indwell.messages import Reply, Text, ToolResult
 from support.checked_project import Project, a_project
 from support.session import asks, call
@@ -47,8 +48,25 @@ def told(project: Project) -> list[tuple[BackgroundCommand, ...]]:
     return [one.commands for one in project.events if isinstance(one, CommandsChanged)]
 
 
-def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **more: Any) -> Any:
-    """Yield a project whose commands wait for a pipe ``gate`` and soon run in the background."""
+async def has_written(one: RunningCommand, last: str = "\n") -> None:
+    """Wait until a command has written ``last``; on a busy machine, its shell starts late."""
+    async with asyncio.timeout(SOON_S):
+        while not one.output.tail.endswith(last):
+            await asyncio.sleep(0.01)
+
+
+def background(
+    folder: Path,
+    script: list[Reply],
+    *,
+    begin_s: float = 0.3,
+    begun: Callable[[RunningCommand], Awaitable[object]] | None = None,
+    **more: Any,
+) -> Any:
+    """Yield a project whose commands wait for a pipe ``gate`` and soon run in the background.
+
+    A command counts as running after ``begin_s`` seconds, or when ``begun`` returns.
+    """
     made = a_project(folder, script, **more)
 
     class Made:
@@ -57,6 +75,7 @@ def background(folder: Path, script: list[Reply], *, begin_s: float = 0.3, **mor
             os.mkfifo(project.folder / "gate")
             board = project.session.parts.features.door(BackgroundBoard)
             board.begin_s = begin_s
+            board.begun = begun or board.begun
             board.outside = project.events.append
             return project
 

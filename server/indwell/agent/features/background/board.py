@@ -198,6 +198,7 @@ class BackgroundBoard:
 
     Attributes:
         begin_s: Seconds after which a command counts as running.
+        begun: Returns once a command counts as running; by default, after ``begin_s`` seconds.
         turn: The number of the newest turn.
         hear: Receives events during a turn.
         outside: Receives events between two turns.
@@ -221,6 +222,7 @@ class BackgroundBoard:
         self.lost: tuple[str, ...] = ()
         self.is_told = False
         self.begin_s = begin_s
+        self.begun: Callable[[RunningCommand], Awaitable[object]] = self._after_the_start
         self._monotonic = monotonic
         self._commands: dict[str, RunningCommand] = {}
         self._n_begun = 0
@@ -264,7 +266,7 @@ class BackgroundBoard:
         self._n_begun, self.lost = n_begun, lost
 
     async def start(self, command: str, run: Run, context: ToolContext) -> Outcome:
-        """Start a command; return after ``begin_s`` seconds, or earlier if the command has ended.
+        """Start a command; return when it counts as running, or earlier if the command has ended.
 
         Raises:
             ToolError: The command cannot start, or too many commands run.
@@ -344,7 +346,7 @@ class BackgroundBoard:
                 self._covered.add(name)
                 await self.cover(context.call_id)
             one.task = asyncio.create_task(self._run(one, run))
-            await asyncio.wait({one.task}, timeout=self.begin_s)
+            await self._started(one.task, one)
             if not one.runs:
                 await asyncio.wait({one.task})
                 one.task.result()  # the call raises an error that Indwell's code has caused
@@ -363,6 +365,17 @@ class BackgroundBoard:
         for old in ended[:-MOST_ENDED]:
             del self._commands[old]
         return one
+
+    async def _started(self, task: asyncio.Task[None], one: RunningCommand) -> None:
+        """Wait until a command counts as running or has ended."""
+        begun = asyncio.ensure_future(self.begun(one))
+        try:
+            await asyncio.wait({task, begun}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            begun.cancel()
+
+    async def _after_the_start(self, _one: RunningCommand) -> None:
+        await asyncio.sleep(self.begin_s)
 
     async def _given_up(self, one: RunningCommand) -> None:
         """End a command whose start the model never learned of, and record the changes it made."""
