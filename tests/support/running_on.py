@@ -51,7 +51,7 @@ def told(project: Project) -> list[tuple[BackgroundCommand, ...]]:
 async def has_written(one: RunningCommand, last: str = "\n") -> None:
     """Wait until a command has written ``last``; on a busy machine, its shell starts late."""
     async with asyncio.timeout(SOON_S):
-        while not one.output.tail.endswith(last):
+        while not one.output.tail.endswith(last):  # noqa: ASYNC110 - decoding tells nobody
             await asyncio.sleep(0.01)
 
 
