@@ -55,6 +55,10 @@ class DigestedLine(msgspec.Struct, frozen=True, gc=False):
     tokens: float
 
 
+def _free_slots(kind: str, n: int) -> array[int]:
+    return array(kind, (0,)) * n  # bytes as the source would need the memory a second time
+
+
 class NameNumbers:
     """Numbers identifiers from 0, in the order of their first use.
 
@@ -65,7 +69,7 @@ class NameNumbers:
 
     def __init__(self) -> None:
         self._hashes = array("q")
-        self._slots = array("I", bytes(4 * _LEAST_SLOTS))  # the number of a name + 1; 0 is free
+        self._slots = _free_slots("I", _LEAST_SLOTS)  # the number of a name + 1; 0 is free
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -88,7 +92,7 @@ class NameNumbers:
 
     def _widen(self) -> None:
         mask = 2 * len(self._slots) - 1
-        slots = array("I", bytes(4 * (mask + 1)))
+        slots = _free_slots("I", mask + 1)
         for number, wanted in enumerate(self._hashes, 1):
             at = wanted & mask
             step = wanted >> _STEP_BITS | 1
@@ -106,7 +110,7 @@ class KeySet:
 
     def __init__(self) -> None:
         # 0 is free; a marked key is negative.
-        self._slots = array("q", bytes(8 * _LEAST_SLOTS))
+        self._slots = _free_slots("q", _LEAST_SLOTS)
         self._n = 0
 
     def __contains__(self, key: int) -> bool:
@@ -137,7 +141,7 @@ class KeySet:
                 self._slots[at] = -key
 
     def _widened(self) -> array[int]:
-        known, self._slots = self._slots, array("q", bytes(2 * 8 * len(self._slots)))
+        known, self._slots = self._slots, _free_slots("q", 2 * len(self._slots))
         for key in filter(None, known):
             self._slots[self._place(abs(key))] = key
         return self._slots
