@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -22,14 +23,18 @@ from pathlib import Path
 from indwell.errors import TextMoved
 from indwell.files.contents.atomic import write_atomic
 path, root, moved = Path(sys.argv[1]), Path(sys.argv[2]), 0
+old = path.read_bytes()
+print("read", flush=True)
+sys.stdin.readline()
 for _ in range(40):
     while True:
-        old = path.read_bytes()
         try:
             write_atomic(path, old + sys.argv[3].encode(), [root], expected=old)
             break
         except TextMoved:
             moved += 1
+        finally:
+            old = path.read_bytes()
 print(moved)
 """
 HOLD = """
@@ -51,17 +56,22 @@ def test_edt_13_two_processes_that_edit_one_file_lose_no_line(
     if is_hard_linked:
         (tmp_path / "other").hardlink_to(path)
     command = [sys.executable, "-c", ADD, str(path), str(tmp_path)]
-    for times in range(1, 6):  # on a busy machine, one process can end before the other begins
-        running = [
-            subprocess.Popen([*command, letter], stdout=subprocess.PIPE, text=True)
-            for letter in "ab"
-        ]
-        moved = [int(one.communicate(timeout=60)[0]) for one in running]
-        assert [one.returncode for one in running] == [0, 0]
-        assert sorted(path.read_text(encoding="utf-8")) == ["a"] * 40 * times + ["b"] * 40 * times
-        if sum(moved) > 0:
-            break
-    assert sum(moved) > 0  # the processes edited at the same time
+    with (
+        subprocess.Popen([*command, "a"], stdin=PIPE, stdout=PIPE, text=True) as first,
+        subprocess.Popen([*command, "b"], stdin=PIPE, stdout=PIPE, text=True) as second,
+    ):
+        for one in (first, second):
+            assert one.stdout is not None
+            assert one.stdout.readline() == "read\n"
+        # Both processes have read the empty file, so the slower one finds a changed file.
+        for one in (first, second):
+            assert one.stdin is not None
+            one.stdin.write("go\n")
+            one.stdin.flush()
+        moved = [int(one.communicate(timeout=60)[0]) for one in (first, second)]
+    assert [first.returncode, second.returncode] == [0, 0]
+    assert sorted(path.read_text(encoding="utf-8")) == ["a"] * 40 + ["b"] * 40
+    assert sum(moved) > 0
 
 
 def test_edt_13_threads_that_edit_one_file_lose_no_edit(tmp_path: Path) -> None:
