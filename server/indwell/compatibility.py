@@ -21,7 +21,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from indwell import __version__
-from indwell.errors import NewerVersion
+from indwell.errors import NewerVersion, ToolError
 
 VERSIONS: Mapping[str, int] = {
     "session": 1,
@@ -57,7 +57,7 @@ _Content = TypeVar("_Content")
 _Upgrade: TypeAlias = Callable[[Any], Any]
 # The comment is alone on its line, so a fact that quotes a comment does not change the version.
 _DIGITS = 18  # More digits of a version are not read; converting a thousand takes long.
-_COMMENT = re.compile(r"^<!-- indwell: version (\d+) -->(?=[ \t\r]*$)", re.MULTILINE)
+_COMMENT = re.compile(r"^<!-- indwell: version (\S+) -->(?=[ \t\r]*$)", re.MULTILINE)
 
 
 def refuse_newer(kind: str, found: int, what: str) -> None:
@@ -192,10 +192,10 @@ class StoredForm(Generic[_Content]):
 
 @contextmanager
 def _as_damage() -> Iterator[None]:
-    """Report data that is nested too deep, or is no UTF-8, as other damage."""
+    """Report data that is nested too deep, is no UTF-8, or has lone surrogates as other damage."""
     try:
         yield
-    except (RecursionError, UnicodeDecodeError) as error:
+    except (RecursionError, UnicodeError) as error:
         raise msgspec.DecodeError(str(error)) from error
 
 
@@ -213,8 +213,11 @@ def refuse_newer_page(kind: str, page: str, what: str) -> None:
 
     Raises:
         NewerVersion: A newer Indwell wrote the page.
+        ToolError: The version is not a number from 0 on.
     """
     found = _COMMENT.search(page)
+    if found and not (found[1].isascii() and found[1].isdigit()):
+        raise ToolError(f"its version is {found[1][:_DIGITS]!r}, which is not a number")
     refuse_newer(kind, int(found[1][:_DIGITS]) if found else 0, what)
 
 

@@ -371,6 +371,7 @@ def test_a_file_without_a_version_counts_as_version_0_and_is_upgraded(data) -> N
         *(b"", b"{", b'{"version":"1"}', b'{"version":-1,"rules":[]}'),
         *(b'{"version":1,"rules":' + b"[" * 100_000, b'{"version":1,"rules":["\xff"]}'),
         b'{"version":' + b"9" * 5_000 + b',"rules":[]}',
+        *(rb'{"version":"\ud800","rules":[]}', rb'{"version":1,"rules":[],"\ud800":0}'),
     ],
 )
 def test_a_damaged_version_is_an_error_and_not_an_old_version(data) -> None:
@@ -392,6 +393,41 @@ def test_a_fact_that_quotes_a_version_does_not_make_the_page_newer() -> None:
         refuse_newer_page("memory", "- a\r\n<!-- indwell: version 999 -->\r\n", "the page")
     with pytest.raises(NewerVersion):
         refuse_newer_page("memory", f"<!-- indwell: version {'9' * 5_000} -->", "the page")
+
+
+@pytest.mark.parametrize("version", ["-1", "1.0", "true", "\u0661"])
+def test_a_page_of_facts_with_a_version_that_is_no_number_is_refused_and_stays(
+    tmp_path, version
+) -> None:
+    memory, page = pages(tmp_path), tmp_path / "memory" / "p.md"
+    memory.keep(Fact("old"))
+    page.write_bytes(page.read_bytes().replace(b"version 1", f"version {version}".encode()))
+    before = files_below(tmp_path)
+    assert memory.problem.endswith("which is not a number); fix or delete the file")
+    assert memory.facts("workspace") == ()
+    with pytest.raises(SettingsError, match="is not a number"):
+        memory.keep(Fact("new"))
+    assert files_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("version", ["-1", "0", "true", "1.0", "nan", '"1"', "[]"])
+def test_settings_whose_version_is_no_number_from_1_on_are_refused(version) -> None:
+    with pytest.raises(SettingsError, match="'version' is .*; write 1, or remove the line"):
+        load({}, f'version = {version}\nmode = "ask"\n')
+
+
+@pytest.mark.parametrize("version", [b"-1", b"0", b"1.5", b"true", b"null", b'"1"', b"9" * 5_000])
+@pytest.mark.parametrize("name", ["session", "review"])
+def test_a_log_whose_format_is_no_number_from_1_on_is_reported_as_damaged(
+    tmp_path, name, version
+) -> None:
+    KINDS[name].write(tmp_path)
+    (log,) = tmp_path.glob(KINDS[name].file)
+    log.write_bytes(log.read_bytes().replace(b'"format":1', b'"format":' + version, 1))
+    before = log.read_bytes()
+    told = read_session(tmp_path) if name == "session" else review(tmp_path).opened(NOW).notices
+    assert "damaged" in str(told)
+    assert log.read_bytes() == before
 
 
 def test_names_that_are_not_utf_8_survive_in_a_stored_file() -> None:

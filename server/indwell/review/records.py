@@ -9,7 +9,7 @@ pass times as text (ISO 8601, UTC).
 from __future__ import annotations
 
 import hashlib
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -60,7 +60,7 @@ class LedgerStart(msgspec.Struct, frozen=True, tag="started"):
 
     id: str
     at: str
-    format: int = FORMAT
+    format: Annotated[int, msgspec.Meta(ge=1)] = FORMAT
 
 
 class Began(msgspec.Struct, frozen=True, tag="began"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -211,7 +211,7 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="sessionStarted"):
     workspace: str
     model: str
     at: str
-    format: int = 1
+    format: Annotated[int, msgspec.Meta(ge=1)] = 1
 
 
 class Prefixed(msgspec.Struct, frozen=True, tag="prefixed"):

@@ -93,10 +93,10 @@ def without_version(table: dict[str, Any], name: str) -> Mapping[str, Any]:
     """Check the version of a table, and remove the version from the table.
 
     Raises:
-        SettingsError: The version is newer than this Indwell, or is not a number.
+        SettingsError: The version is newer than this Indwell, or is not a number from 1 on.
     """
     found = table.pop("version", 1)
-    if not isinstance(found, int):
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
         raise SettingsError(f"{name}: 'version' is {shown(found)}; write 1, or remove the line")
     try:
         refuse_newer("settings", found, name)
