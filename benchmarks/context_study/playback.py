@@ -5,7 +5,8 @@
 
 The engine replays the session (``indwell.replay``), and the picture keeps only kinds and numbers of
 tokens, no text. The picture holds its own script: where a page shows it as an image, it stands
-still at a request soon after a cut; opened by itself or as an object of a page, it plays.
+still at a request soon after a cut; opened by itself or as an object of a page, it plays, and it
+arranges its parts for a narrow screen.
 """
 
 from __future__ import annotations
@@ -180,6 +181,18 @@ def words(found: dict[str, Any], last: int, window: int) -> tuple[str, str]:
     return first, second
 
 
+def keys(name: str, place: tuple[int, int], found: Sequence[tuple[str, str, int]]) -> str:
+    """Return a row of labels, each with its mark and the place of its text beside the mark."""
+    at, y = place
+    parts = []
+    for mark, label, gap in found:
+        kind = "" if mark else ' class="soft"'
+        text = f'<text x="{gap}"{kind}>{label}</text>'
+        parts.append(f'<g transform="translate({at} {y})">{mark}{text}</g>')
+        at += 2 * gap + round(7.1 * len(label))
+    return f'<g id="{name}">{"".join(parts)}</g>'
+
+
 def styles() -> str:
     """Return the rules of the picture, light and dark."""
 
@@ -198,6 +211,7 @@ def styles() -> str:
         "text{font:14px system-ui,sans-serif}.title{font-weight:600}.end{text-anchor:end}"
         ".middle{text-anchor:middle}polyline,.frame,.grid,.head{fill:none;stroke-width:1.5}"
         ".default{stroke-width:2.5}.cut{opacity:.5}.none{stroke-dasharray:4 3}"
+        "#chart *{vector-effect:non-scaling-stroke}"
         "#play{cursor:pointer}#play:focus{outline:2px solid}"
         f"{scheme(LIGHT, 0)}@media (prefers-color-scheme:dark){{{scheme(DARK, 1)}}}"
     )
@@ -209,37 +223,40 @@ def svg(found: dict[str, Any], sizes: dict[str, list[int]], window: int, last: i
     parts = [f'<text x="20" y="30" class="title">The window of {window:,} tokens</text>']
     parts.append(f'<g id="strip">{strip(found, last, window)}</g>')
     bx, by, bw, bh = STRIP
-    parts.append(f'<rect x="{bx}" y="{by}" width="{bw}" height="{bh}" class="frame"/>')
-    at = bx
-    for kind in KINDS:
-        parts.append(f'<rect x="{at}" y="116" width="12" height="12" class="{kind}"/>')
-        parts.append(f'<text x="{at + 17}" y="127">{KIND_WORDS[kind]}</text>')
-        at += 36 + round(7.1 * len(KIND_WORDS[kind]))
-    parts.append(f'<text x="{at}" y="127" class="soft">pale: shortened</text>')
+    parts.append(f'<rect id="frame" x="{bx}" y="{by}" width="{bw}" height="{bh}" class="frame"/>')
+    kinds = [
+        (f'<rect y="-11" width="12" height="12" class="{kind}"/>', KIND_WORDS[kind], 18)
+        for kind in KINDS
+    ]
+    parts.append(keys("kinds", (bx, 127), [*kinds, ("", "pale: shortened", 0)]))
     first, second = words(found, last, window)
     parts.append(f'<text id="first" x="20" y="160">{escape(first)}</text>')
     parts.append(f'<text id="second" x="20" y="181">{escape(second)}</text>')
-    parts.append('<text x="20" y="216" class="title">Tokens of each request</text>')
+    parts.append('<text id="third" x="20" y="216" class="title">Tokens of each request</text>')
+    parts.append('<g id="chart">')
+    scale = []
     for tokens in (0, window // 2, window):
         line = y + height * (1 - tokens / (HIGHEST * window))
         parts.append(
             f'<line x1="{x}" y1="{line:.1f}" x2="{x + width}" y2="{line:.1f}" class="grid"/>'
         )
-        parts.append(f'<text x="{x - 8}" y="{line + 5:.1f}" class="soft end">{tokens:,}</text>')
+        scale.append(f'<text x="{x - 8}" y="{line + 5:.1f}" class="soft end">{tokens:,}</text>')
     parts += [polyline(sizes[name], window, name) for name in ("none", "slide", "default")]
-    at = x
-    for name, label in (
-        ("default", "Indwell"),
-        ("slide", "dropping the oldest"),
-        ("none", f"no compaction: up to {max(sizes['none']):,}"),
-    ):
-        parts.append(f'<line x1="{at}" y1="449" x2="{at + 22}" y2="449" class="{name}"/>')
-        parts.append(f'<text x="{at + 28}" y="454">{label}</text>')
-        at += 56 + round(7.1 * len(label))
     head = x + width * last / (len(found["steps"]) - 1)
     parts.append(
         f'<line id="head" x1="{head:.1f}" y1="{y}" x2="{head:.1f}" y2="{y + height}" class="head"/>'
     )
+    parts.append("</g>")
+    parts.append(f'<g id="scale">{"".join(scale)}</g>')
+    lines = [
+        (f'<line y1="-5" x2="22" y2="-5" class="{name}"/>', label, 28)
+        for name, label in (
+            ("default", "Indwell"),
+            ("slide", "dropping the oldest"),
+            ("none", f"no compaction: up to {max(sizes['none']):,}"),
+        )
+    ]
+    parts.append(keys("lines", (x, 454), lines))
     data = {
         **found,
         "window": window,
@@ -247,6 +264,7 @@ def svg(found: dict[str, Any], sizes: dict[str, list[int]], window: int, last: i
         "kinds": KINDS,
         "strip": STRIP,
         "chart": CHART,
+        "size": SIZE,
         "at": last,
     }
     script = (Path(__file__).parent / "playback.js").read_text()
@@ -256,7 +274,7 @@ def svg(found: dict[str, Any], sizes: dict[str, list[int]], window: int, last: i
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIZE[0]} {SIZE[1]}" role="img">\n'
         f"<title>{title}</title>\n<style>{styles()}</style>\n"
-        f'<rect width="{SIZE[0]}" height="{SIZE[1]}" rx="6" class="card"/>\n{body}\n'
+        f'<rect id="card" width="{SIZE[0]}" height="{SIZE[1]}" rx="6" class="card"/>\n{body}\n'
         f"<script><![CDATA[\n{script}]]></script>\n</svg>\n"
     )
 
