@@ -22,6 +22,7 @@ import msgspec
 
 from indwell import __version__
 from indwell.errors import NewerVersion, ToolError
+from indwell.prepared_types import prepared
 
 VERSIONS: Mapping[str, int] = {
     "session": 1,
@@ -152,12 +153,12 @@ class StoredForm(Generic[_Content]):
     def _decode(self, data: bytes, path: str) -> _Content:
         found = 0 if data.lstrip()[:1] == b"[" else self._found(data, path)
         if found == VERSIONS[self.kind]:
-            content: _Content = msgspec.json.decode(data, type=self._shape)
+            content: _Content = msgspec.json.decode(data, type=prepared(self._shape))
             return content.content if isinstance(content, _Holder) else content
         return self._upgraded(msgspec.json.decode(data), found)
 
     def _found(self, data: bytes, path: str) -> int:
-        found = msgspec.json.decode(data, type=_Head).version or 0
+        found = msgspec.json.decode(data, type=prepared(_Head)).version or 0
         refuse_newer(self.kind, found, f"{self._what} {path}".rstrip())
         return found
 
@@ -167,7 +168,9 @@ class StoredForm(Generic[_Content]):
             value = json.loads(data)
         except (ValueError, RecursionError):
             raise problem from None
-        found = msgspec.convert(value, _Head).version or 0 if isinstance(value, dict) else 0
+        found = (
+            msgspec.convert(value, prepared(_Head)).version or 0 if isinstance(value, dict) else 0
+        )
         refuse_newer(self.kind, found, f"{self._what} {path}".rstrip())
         return self._upgraded(value, found)
 
@@ -178,7 +181,7 @@ class StoredForm(Generic[_Content]):
             value = msgspec.convert(value, dict[str, Any]).get(self._member)
         for upgrade in self._older[found:]:
             value = upgrade(value)
-        content: _Content = msgspec.convert(value, self.content)
+        content: _Content = msgspec.convert(value, prepared(self.content))
         return content
 
     @cached_property

@@ -16,6 +16,7 @@ import msgspec
 from indwell.errors import SettingsError, UserError
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import Effort
+from indwell.prepared_types import prepared
 from indwell.settings.load import measured_settings
 from indwell.settings.model import Mode
 
@@ -150,7 +151,7 @@ def _json_rows(text: str) -> list[tuple[str, Mapping[str, Any]]]:
 
 def _toml_rows(text: str) -> list[tuple[str, Mapping[str, Any]]]:
     try:
-        table = msgspec.convert(tomllib.loads(text), _Table)
+        table = msgspec.convert(tomllib.loads(text), prepared(_Table))
     except tomllib.TOMLDecodeError as error:
         raise WrongTasks(f"the file is not TOML: {error}") from error
     except msgspec.ValidationError as error:
@@ -185,7 +186,7 @@ def _task(name: str, row: Mapping[str, Any], folder: str) -> BatchTask:
     """
     try:
         # A matrix has numbers as text, so text is converted.
-        task = msgspec.convert(row, BatchTask, strict=False)
+        task = msgspec.convert(row, prepared(BatchTask), strict=False)
     except msgspec.ValidationError as error:
         raise WrongTasks(f"{name}: {error}") from error
     if why := why_wrong(task):

@@ -15,6 +15,7 @@ import msgspec
 from indwell.batch.plan import BatchTask, WrongTasks, why_wrong
 from indwell.errors import ToolError, UserError
 from indwell.files.listing import exists
+from indwell.prepared_types import prepared
 from indwell.sandbox.environment import own_environment
 from indwell.sandbox.program import Finished, run_program
 
@@ -97,10 +98,10 @@ def swe_bench_rows(text: str) -> tuple[SweBenchTask, ...]:
     """
     try:
         if text.lstrip().startswith("["):
-            rows = msgspec.json.decode(text, type=tuple[SweBenchTask, ...])
+            rows = msgspec.json.decode(text, type=prepared(tuple[SweBenchTask, ...]))
         else:
             lines = filter(str.strip, text.splitlines())
-            rows = tuple(msgspec.json.decode(line, type=SweBenchTask) for line in lines)
+            rows = tuple(msgspec.json.decode(line, type=prepared(SweBenchTask)) for line in lines)
         for row in rows:
             for tests in (row.FAIL_TO_PASS, row.PASS_TO_PASS):
                 if isinstance(tests, str):
@@ -168,7 +169,7 @@ def swe_bench_report(report: bytes) -> SweBenchReport:
         WrongTasks: The text is no such report.
     """
     try:
-        return msgspec.json.decode(report, type=SweBenchReport)
+        return msgspec.json.decode(report, type=prepared(SweBenchReport))
     except (msgspec.DecodeError, UnicodeError) as error:
         raise WrongTasks(f"the file is no report of SWE-bench: {error}") from error
 

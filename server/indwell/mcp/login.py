@@ -33,6 +33,7 @@ from indwell.errors import SettingsError
 from indwell.mcp.definition import HttpServer, OwnClient, ServerDefinition
 from indwell.mcp.http import Auth, check_login_host, http_client, wants_scope
 from indwell.mcp.offers import McpError, NeedsLogin
+from indwell.prepared_types import prepared
 from indwell.settings.credentials import Secret
 from indwell.settings.keys import KeyStore
 
@@ -202,7 +203,7 @@ class StoredLogin:
         try:
             stored = await asyncio.to_thread(self._keys.get, self._key)
             text = stored.key.reveal() if stored is not None and stored.key is not None else ""
-            return msgspec.json.decode(text, type=_Kept) if text else None
+            return msgspec.json.decode(text, type=prepared(_Kept)) if text else None
         except (SettingsError, msgspec.DecodeError) as error:
             raise McpError(
                 f"the stored login cannot be read ({error}); log in again with `indwell mcp login`"

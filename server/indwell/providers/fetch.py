@@ -20,6 +20,7 @@ import msgspec
 
 from indwell import edges
 from indwell.errors import BadReply, NotAuthorised, ProviderError, RequestRejected, Unreachable
+from indwell.prepared_types import prepared
 from indwell.providers.catalogue import LOOPBACK
 from indwell.providers.endpoint import (
     NO_EXTRAS,
@@ -157,7 +158,9 @@ def decoded(data: bytes) -> object:
     """
     if data.count(b",") > MOST_VALUES:
         raise ValueError("too many values")
-    match msgspec.json.decode(data, type=dict[str, msgspec.Raw] | list[msgspec.Raw] | _Other):
+    match msgspec.json.decode(
+        data, type=prepared(dict[str, msgspec.Raw] | list[msgspec.Raw] | _Other)
+    ):
         case dict(entries):
             return {name: _items(raw) for name, raw in entries.items()}
         case list(items):

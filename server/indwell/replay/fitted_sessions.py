@@ -17,6 +17,7 @@ from functools import lru_cache
 import msgspec
 
 from indwell.context.compaction.presets import DEFAULT
+from indwell.prepared_types import prepared
 from indwell.replay.loss import words_of
 from indwell.sessions.imports import Recorded
 
@@ -69,7 +70,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 def fitted_sessions() -> FittedSessions:
     """Return the list of this version."""
     data = pkgutil.get_data(__package__, "fitted_sessions.json") or b""
-    return msgspec.json.decode(data, type=FittedSessions)
+    return msgspec.json.decode(data, type=prepared(FittedSessions))
 
 
 def fold(session: str) -> int:

@@ -25,6 +25,7 @@ from indwell.files.private import read_own, remove_own, write_durable
 from indwell.files.user_files import ANY_MODE, delete_exactly, put_back
 from indwell.files.watch.snapshot import digest_of
 from indwell.lazy_pattern import lazy_pattern
+from indwell.prepared_types import prepared
 from indwell.review.hunk import Opaque
 from indwell.workspace.large import ByteSplice
 
@@ -106,7 +107,7 @@ class Copies:
     def removed(self, path: Path) -> Removed | None:
         """Return the record of the file's last removal, if there is one."""
         try:
-            return msgspec.json.decode(read_own(self._note(path), 1_000), type=Removed)
+            return msgspec.json.decode(read_own(self._note(path), 1_000), type=prepared(Removed))
         except (OSError, ToolError, msgspec.MsgspecError):
             return None
 
@@ -209,7 +210,9 @@ class Patches:
 
     def _found(self, digest: str) -> Patch | None:
         try:
-            return msgspec.json.decode(read_own(self._place(digest), 2 * MOST_PATCH_B), type=Patch)
+            return msgspec.json.decode(
+                read_own(self._place(digest), 2 * MOST_PATCH_B), type=prepared(Patch)
+            )
         except (OSError, ToolError, msgspec.MsgspecError):
             return None
 

@@ -19,6 +19,7 @@ from indwell.files.append_log import append_line, make_private_folder, read_from
 from indwell.files.listing import exists
 from indwell.files.locks import locked
 from indwell.files.private import read_own, remove_own, remove_own_tree, write_durable
+from indwell.prepared_types import prepared
 from indwell.review.hunk import Verdict
 from indwell.review.hunk_groups import groups, is_pending
 from indwell.review.ledger_replay import AllVerdicts, LedgerState, Unfit, is_of_this_system
@@ -333,7 +334,7 @@ def decoded(line: bytes) -> Record:
 def _odd(line: bytes) -> Record:
     """Decode a record with lone surrogates, which msgspec's decoder rejects."""
     try:
-        record = msgspec.convert(json.loads(line), type=Record)
+        record = msgspec.convert(json.loads(line), type=prepared(Record))
     except (ValueError, RecursionError) as error:
         raise Damaged from error
     return cast("Record", record)
@@ -342,4 +343,4 @@ def _odd(line: bytes) -> Record:
 @cache
 def _decoder() -> msgspec.json.Decoder[Record]:
     """Return the decoder of records, created at first use because creation takes 1 ms."""
-    return msgspec.json.Decoder(Record)
+    return msgspec.json.Decoder(prepared(Record))

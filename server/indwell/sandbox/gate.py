@@ -22,6 +22,7 @@ from indwell.files.append_log import list_names, make_private_folder
 from indwell.files.private import read_own, remove_own, write_durable
 from indwell.files.quarantine import NotRemoved, Quarantine, error_reason, named
 from indwell.files.spelling import quoted
+from indwell.prepared_types import prepared
 
 MOST_NOTES = 20  # A command can plant thousands of files, and a user reads few notes.
 _MOST_LOGGED = 5
@@ -427,7 +428,7 @@ def _written(folder: Path) -> Iterator[StandingPlant]:
             continue
         try:
             data = json.loads(read_own(records / name, _RECORD_LIMIT_B))
-            one = msgspec.convert(data, StandingPlant)
+            one = msgspec.convert(data, prepared(StandingPlant))
             record = str(records / name) if one.is_unseen else ""
             yield msgspec.structs.replace(one, record=record)
         except FileNotFoundError:  # Another process has just removed this record.

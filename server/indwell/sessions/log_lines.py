@@ -13,6 +13,7 @@ from typing import NamedTuple, get_args
 import msgspec
 
 from indwell.compatibility import VERSIONS
+from indwell.prepared_types import prepared
 from indwell.sessions.records import Record, Repaired, SessionStarted
 
 FORMAT = VERSIONS["session"]
@@ -134,7 +135,7 @@ def _newer(records: list[Record], strangers: Counter[str]) -> tuple[str, ...]:
 def _kind(line: bytes) -> str | None:
     """Return the record type in a line, or None if the line is not a JSON object with a type."""
     try:
-        return msgspec.json.decode(line, type=_Head).type
+        return msgspec.json.decode(line, type=prepared(_Head)).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -142,4 +143,4 @@ def _kind(line: bytes) -> str | None:
 @cache
 def _decoder() -> msgspec.json.Decoder[Record]:
     """Return the decoder of records, created at first use because creation takes 1.5 ms."""
-    return msgspec.json.Decoder(Record)
+    return msgspec.json.Decoder(prepared(Record))

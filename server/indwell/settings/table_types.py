@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from indwell.errors import SettingsError
+from indwell.prepared_types import prepared
 
 HookEvent: TypeAlias = Literal[
     "prompt_submitted", "before_tool", "after_tool", "edit_applied", "turn_end", "compaction"
@@ -98,7 +99,7 @@ def project_hooks(table: Mapping[str, Any], source: str) -> tuple[tuple[Hook, ..
 
 def _hook(value: object, number: int) -> Hook:
     try:
-        return msgspec.convert(value, Hook)
+        return msgspec.convert(value, prepared(Hook))
     except msgspec.ValidationError as error:
         words = str(error).replace(" - at `$.", " for `")
         if "Invalid enum value" in words and "event" in words:

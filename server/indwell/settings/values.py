@@ -15,6 +15,7 @@ from indwell.compatibility import DEPRECATIONS, Deprecation, deprecation_of, ref
 from indwell.context.compaction.presets import Preset, adjusted
 from indwell.errors import NewerVersion, SettingsError
 from indwell.lazy_pattern import lazy_pattern
+from indwell.prepared_types import prepared
 from indwell.settings.credentials import Secret, redacted, told_address
 from indwell.settings.endpoints import ADDRESS_BOUND, EDITOR, MOST_ENDPOINTS, NAME, SHARED
 from indwell.settings.model import Settings
@@ -200,7 +201,7 @@ def convert(name: str, value: object) -> Any:  # noqa: ANN401 -- as many types a
     if name in CHECKS_OF_TABLES:
         return CHECKS_OF_TABLES[name](name, value)
     try:
-        converted = msgspec.convert(value, TYPES[name])
+        converted = msgspec.convert(value, prepared(TYPES[name]))
     except msgspec.ValidationError as error:
         expected = _choices(name) or str(error).removeprefix("Expected ")
         raise SettingsError(f"{name} = {shown(value)} is not valid, expected {expected}") from error

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 
 from indwell.errors import ToolError
+from indwell.prepared_types import prepared
 
 _MAX_QUOTE = 60  # An error message repeats at most 60 characters of the arguments.
 # A decoder's message may repeat the model's names, so it is cut to 300 characters.
@@ -97,7 +98,7 @@ class Arguments(Generic[A]):
 
 def of_struct(struct: type[A], understood: Callable[[Given], Given] | None = None) -> Arguments[A]:
     """Return the arguments that a frozen struct, which forbids unknown fields, describes."""
-    decoder = msgspec.json.Decoder(struct)
+    decoder = msgspec.json.Decoder(prepared(struct))
     return Arguments(schema_of(struct), decoder.decode, understood)  # type: ignore[arg-type] # hashable
 
 

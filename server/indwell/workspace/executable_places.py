@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from indwell.prepared_types import prepared
 from indwell.settings.trusted_files import TrustedFile
 
 Kind: TypeAlias = Literal["settings", "instructions", "servers", "programs"]
@@ -29,7 +30,7 @@ class _Places(msgspec.Struct, frozen=True):
 
 
 _PLACES = msgspec.json.decode(
-    pkgutil.get_data(__name__, "executable_places.json") or b"", type=_Places
+    pkgutil.get_data(__name__, "executable_places.json") or b"", type=prepared(_Places)
 )
 INSTRUCTIONS = _PLACES.instructions
 """Names of instruction files for models, in any folder; case is ignored."""

@@ -32,6 +32,7 @@ from indwell.context.request.cache_health import Health, after_compaction
 from indwell.context.tokens import Calibration
 from indwell.errors import UserError
 from indwell.messages import Block, Message, Text, ToolSpec, Usage
+from indwell.prepared_types import prepared
 from indwell.sessions.conversation_restore import rewritten
 from indwell.sessions.records import (
     CompactionRecord,
@@ -425,7 +426,7 @@ def saved_state(branch: Sequence[Record], feature: str, empty: T) -> T:
     for record in reversed(branch):
         if isinstance(record, FeatureState) and record.feature == feature:
             try:
-                return msgspec.json.decode(record.state, type=type(empty))
+                return msgspec.json.decode(record.state, type=prepared(type(empty)))
             except msgspec.DecodeError:
                 return empty
     return empty

@@ -22,6 +22,7 @@ import msgspec
 from indwell.errors import UserError
 from indwell.files.append_log import read_bytes_private
 from indwell.lsp.wire.base_protocol import parsed
+from indwell.prepared_types import prepared
 
 FORMAT = 1
 MOST_B = 64 << 20  # the limit of bytes of a cassette
@@ -261,7 +262,7 @@ def read_cassette(path: Path) -> Cassette:
         raise WrongCassette(f"{path} is not a whole .xz file ({error})") from error
     first, _, rest = data.partition(b"\n")
     try:
-        start = msgspec.json.decode(first, type=CassetteStart)
+        start = msgspec.json.decode(first, type=prepared(CassetteStart))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WrongCassette(f"{path} is not a cassette of `indwell record` ({error})") from error
     if start.cassette != FORMAT:
@@ -273,7 +274,7 @@ def read_cassette(path: Path) -> Cassette:
     numbers: set[int] = set()
     for at, line in enumerate(rest.splitlines(), start=2):
         try:
-            event = msgspec.json.decode(line, type=CassetteEvent)
+            event = msgspec.json.decode(line, type=prepared(CassetteEvent))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             break  # the recorder was killed; the events before are whole
         if not _is_ours(event, numbers):

@@ -7,12 +7,12 @@ cassette. The clock shows the time of the last input, and ids come from the reco
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import errno
 import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -57,6 +57,7 @@ from indwell.lsp.wire.base_protocol import Framer, framed
 from indwell.lsp.wire.handshake import Opening
 from indwell.lsp.wire.language_server import EXECUTE
 from indwell.lsp.wire.routing import Routing
+from indwell.prepared_types import prepared
 from indwell.providers.http.cassette_transport import CassetteTransport, HttpAnswer, HttpBroken
 from indwell.sandbox import Finished
 from indwell.secrets import MARK
@@ -180,9 +181,7 @@ class Player(Edges):
         self._digests = DigestNames()
         # requests and programs that the cassette does not have; the server waits for them
         self._held: list[CassetteEvent] = []
-        self._due: dict[int, concurrent.futures.Future[None]] = defaultdict(
-            concurrent.futures.Future
-        )
+        self._due: dict[int, Future[None]] = defaultdict(Future)
         self._n_recorded = sum(one.kind in INPUTS for one in self._events)
         self.problem = ""
         self._loop: ReplayLoop | None = None
@@ -232,7 +231,7 @@ class Player(Edges):
             else:
                 body = each_text(event.body, self.places.unfold)
                 body |= {name: unpacked(body[name]) for name in ("head", "tail", "errors")}
-                return msgspec.convert(body, Finished)  # type: ignore[return-value]
+                return msgspec.convert(body, prepared(Finished))  # type: ignore[return-value]
         raise ToolError("the cassette has no end of this program")
 
     def transport(self, make: Callable[[], Any]) -> CassetteTransport:
@@ -477,7 +476,7 @@ class _Feed:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ready: deque[CassetteEvent] = deque()
-        self._waiter: concurrent.futures.Future[None] | None = None
+        self._waiter: Future[None] | None = None
 
     def put(self, event: CassetteEvent) -> None:
         """Add an event."""
@@ -493,7 +492,7 @@ class _Feed:
             with self._lock:
                 event = self._ready.popleft() if self._ready else None
                 if event is None:
-                    waiter = self._waiter = concurrent.futures.Future()
+                    waiter = self._waiter = Future()
             if event is not None:
                 yield event
             else:

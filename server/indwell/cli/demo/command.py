@@ -25,6 +25,7 @@ from indwell.errors import SettingsError, UserError
 from indwell.files.append_log import make_private_folder
 from indwell.messages import Usage
 from indwell.policy.approvals import Chosen, Question
+from indwell.prepared_types import prepared
 from indwell.providers.scripted import CHECK, DEMO_MODEL
 from indwell.sandbox.program import run_program
 from indwell.service.demo_project import PACE_S, Project, make_project
@@ -169,7 +170,7 @@ class DemoRun:
         return "passed" if finished.exit_code == 0 else "failed"
 
     def _show(self, event: Mapping[str, Any]) -> None:
-        known = msgspec.convert(event, type=events.Event)
+        known = msgspec.convert(event, type=prepared(events.Event))
         n_changes = 0
         if isinstance(known, events.TurnFinished):
             self._finished = known
@@ -185,7 +186,7 @@ class DemoRun:
 
         The user is asked about all other calls.
         """
-        question = msgspec.convert({**params, "rule": "", "hunks": ()}, Question)
+        question = msgspec.convert({**params, "rule": "", "hunks": ()}, prepared(Question))
         self._say(f"  [yellow]{escape(question.title)}[/] {escape(question.detail)}")
         if self._scripted or question.detail == CHECK:
             self._say("  [yellow]The demo answers: Once[/]")

@@ -19,6 +19,7 @@ import msgspec
 
 from indwell.batch.warm_start import NUMBER, ForkOrder
 from indwell.cli import main
+from indwell.prepared_types import prepared
 
 _N_FILES = 5  # stdin, stdout, stderr, the order, and the pipe for the exit code
 _ORDER, _STATUS = 3, 4
@@ -94,7 +95,7 @@ if sys.platform == "linux":
         data = os.pread(files[_ORDER], _MOST_ORDER_B, 0)
         for file in files:
             os.close(file)
-        order = msgspec.json.decode(data, type=ForkOrder)
+        order = msgspec.json.decode(data, type=prepared(ForkOrder))
         os.environ.clear()
         os.environ.update(order.env)
         os.chdir(order.cwd)

@@ -19,6 +19,7 @@ import msgspec
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import stdin_lines
 from indwell.errors import ProviderError
+from indwell.prepared_types import prepared
 
 
 class CallAsked(msgspec.Struct, frozen=True, tag_field="type", tag="callAsked"):
@@ -86,7 +87,7 @@ class MeteredCalls:
     async def _read(self, owner: asyncio.Task[object]) -> None:
         try:
             async for line in stdin_lines():
-                answer = msgspec.json.decode(line, type=CallAnswer)
+                answer = msgspec.json.decode(line, type=prepared(CallAnswer))
                 waiting = self._waiting.get(answer.call)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(answer)

@@ -30,6 +30,7 @@ from indwell.policy.call_facts import Policy
 from indwell.policy.decide import Explanation, explain_command
 from indwell.policy.paths import is_beneath
 from indwell.policy.rules import PatternRules
+from indwell.prepared_types import prepared
 from indwell.sandbox.shells import command_language, prefer_shell
 from indwell.service.user_settings import read_settings
 from indwell.sessions import log_lines
@@ -164,7 +165,7 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
 
 def _answer_lines(base: Policy, cwd: str) -> int:
     """Answer each line of stdin; deny an unreadable line, with the reason."""
-    decoder, output = msgspec.json.Decoder(_PermissionLine), sys.stdout.buffer
+    decoder, output = msgspec.json.Decoder(prepared(_PermissionLine)), sys.stdout.buffer
     for raw in sys.stdin.buffer:
         if not raw.strip():
             continue
@@ -215,7 +216,7 @@ def _settings() -> Settings:
 
 def _read_rules(path: Path) -> PatternRules:
     try:
-        return _checked(msgspec.json.decode(read_own(path, LIMIT_B), type=PatternRules))
+        return _checked(msgspec.json.decode(read_own(path, LIMIT_B), type=prepared(PatternRules)))
     except (ToolError, OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UserError(
             f"--rules {quoted(path)} cannot be used ({error}); write a JSON object with lists of "

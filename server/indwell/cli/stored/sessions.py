@@ -22,6 +22,7 @@ from indwell.cli.terminal.output import cost_words
 from indwell.cli.terminal.telling import tell, told
 from indwell.context.untrusted_text import one_line, short_line, visible
 from indwell.errors import SessionError, UnknownSession, UserError
+from indwell.prepared_types import prepared
 from indwell.providers.wires.dialect import Dialect
 from indwell.providers.wires.encoder import RequestEncoder, digest_of
 from indwell.service.sessions.recorded_turns import (
@@ -365,7 +366,7 @@ def _dialect(attempt: Wire | None) -> Dialect:
     if attempt is None:
         return Dialect()
     try:
-        return msgspec.json.decode(attempt.dialect, type=Dialect)
+        return msgspec.json.decode(attempt.dialect, type=prepared(Dialect))
     except msgspec.DecodeError as error:
         raise SessionError(
             f"how request {attempt.number} was written cannot be read ({error}); "

@@ -17,6 +17,7 @@ import msgspec
 from indwell.cli import STOPPED
 from indwell.cli.terminal.telling import told
 from indwell.errors import UserError
+from indwell.prepared_types import prepared
 
 MOST_B = 16 << 20  # the limit of bytes for a text or line; no model accepts a prompt of this size
 _PIECE_B = 64 << 10
@@ -69,7 +70,7 @@ async def stdin_prompts() -> AsyncIterator[str]:
         if not line.strip():
             continue
         try:
-            words = msgspec.json.decode(line, type=_PromptLine).text
+            words = msgspec.json.decode(line, type=prepared(_PromptLine)).text
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             why = "it ends too early, or with half a character" if _is_cut(error) else error
             raise WrongInput(

@@ -17,6 +17,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
+from indwell.prepared_types import prepared
 
 MAX_HEADER_B = 8_192  # the limit of bytes for a header; a real header has 30 to 90 bytes
 # the limit of bytes for a body, so that an escaped document of 100 MB still fits
@@ -222,7 +223,7 @@ class _Envelope(msgspec.Struct):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-_decode = msgspec.json.Decoder(_Envelope).decode
+_decode = msgspec.json.Decoder(prepared(_Envelope)).decode
 
 
 def opened(body: bytes) -> Incoming:
@@ -321,7 +322,7 @@ def _leniently(body: bytes) -> Incoming:
         if name in value
     }
     try:
-        shape = msgspec.convert({"jsonrpc": value["jsonrpc"], **fields}, _Envelope)
+        shape = msgspec.convert({"jsonrpc": value["jsonrpc"], **fields}, prepared(_Envelope))
     except msgspec.ValidationError:
         return _wrong_shape(again)
     for name, raw in raws.items():

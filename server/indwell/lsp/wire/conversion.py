@@ -12,6 +12,7 @@ import msgspec
 
 from indwell.lsp.messages.values import CommandArguments, Value
 from indwell.lsp.wire.base_protocol import parsed
+from indwell.prepared_types import prepared
 
 if TYPE_CHECKING:
     from attrs import Attribute
@@ -126,10 +127,10 @@ def converted(raw: msgspec.Raw, type_: type[msgspec.Struct]) -> msgspec.Struct:
         WrongParams: The params do not fit the type.
     """
     try:
-        return msgspec.json.decode(raw, type=type_)
+        return msgspec.json.decode(raw, type=prepared(type_))
     except (msgspec.DecodeError, UnicodeDecodeError):
         try:  # the JSON may contain half of a surrogate pair, or 2.0 for 2
-            return msgspec.convert(with_whole_numbers(decoded(raw)), type_)
+            return msgspec.convert(with_whole_numbers(decoded(raw)), prepared(type_))
         except (msgspec.ValidationError, UnicodeEncodeError) as error:
             words = str(error)
             named = words.replace("$", "params", 1) if "`$" in words else f"params: {words}"

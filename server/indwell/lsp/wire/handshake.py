@@ -38,6 +38,7 @@ from indwell.lsp.wire.base_protocol import (
     framed,
     verdict,
 )
+from indwell.prepared_types import prepared
 
 # If the editor does not say how it counts columns, complete texts are safer than changes.
 _WHOLE, _INCREMENTAL = 1, 2
@@ -187,11 +188,11 @@ class Opening:
 
 def _params(value: object) -> _Params:
     try:
-        return msgspec.convert(value, _Params)
+        return msgspec.convert(value, prepared(_Params))
     except msgspec.ValidationError:
         if not isinstance(value, dict) or not isinstance(value.get("processId"), float):
             raise
-        return msgspec.convert({**value, "processId": int(value["processId"])}, _Params)
+        return msgspec.convert({**value, "processId": int(value["processId"])}, prepared(_Params))
 
 
 def _result(opened: ClientIdentity) -> Mapping[str, Any]:

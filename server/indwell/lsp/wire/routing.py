@@ -42,6 +42,7 @@ from indwell.lsp.wire.base_protocol import (
 )
 from indwell.lsp.wire.conversion import WrongParams
 from indwell.lsp.wire.language_server import EXECUTE, Server
+from indwell.prepared_types import prepared
 from indwell.translation import Translation
 
 _log = logging.getLogger(__name__)
@@ -232,7 +233,7 @@ class Routing:
 
     def _cancel(self, params: msgspec.Raw) -> None:
         try:
-            id_ = msgspec.json.decode(params, type=_Cancel).id
+            id_ = msgspec.json.decode(params, type=prepared(_Cancel)).id
         except (msgspec.DecodeError, UnicodeDecodeError):
             return  # a request cannot have such an id
         task = self._inflight.get(id_)

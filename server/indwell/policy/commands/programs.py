@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from indwell.policy.shell.items import Options
+from indwell.prepared_types import prepared
 
 
 class Program(Options, frozen=True):
@@ -51,5 +52,7 @@ class Tables(msgspec.Struct, frozen=True):
     git_takes_up_unless: Mapping[str, frozenset[str]]
 
 
-TABLES = msgspec.json.decode(pkgutil.get_data(__name__, "programs.json") or b"", type=Tables)
+TABLES = msgspec.json.decode(
+    pkgutil.get_data(__name__, "programs.json") or b"", type=prepared(Tables)
+)
 LISTS = TABLES.lists

@@ -10,6 +10,7 @@ import msgspec
 
 from indwell.lazy_pattern import lazy_pattern
 from indwell.messages import CacheLife, Message, Request, Text, Thinking, ToolSpec
+from indwell.prepared_types import prepared
 from indwell.providers.wires.dialect import Dialect, WireName
 
 # The usual value of ``cache_control``, with a lifetime of 5 minutes.
@@ -100,7 +101,7 @@ def kept_reasoning(block: Thinking, dialect: Dialect, model: str) -> dict[str, A
     if not (block.extra and dialect.reasoning and dialect.seals):
         return None
     try:
-        kept = msgspec.json.decode(block.extra, type=KeptReasoning)
+        kept = msgspec.json.decode(block.extra, type=prepared(KeptReasoning))
     except msgspec.DecodeError:  # Somebody changed the log by hand.
         return None
     return kept.item if (kept.wire, kept.model) == (dialect.wire, model) else None

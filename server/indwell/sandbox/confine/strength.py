@@ -14,6 +14,7 @@ import msgspec
 
 from indwell import edges
 from indwell.files import beneath
+from indwell.prepared_types import prepared
 from indwell.sandbox.confine import landlock, seatbelt
 from indwell.sandbox.confine.bubblewrap import SandboxHost, arguments, is_in
 from indwell.sandbox.confine.cages import Cage
@@ -58,7 +59,7 @@ def strength() -> Strength:
         return msgspec.json.encode(strength_of_process()).decode()
 
     return msgspec.json.decode(
-        edges.current().value("sandbox", compute, is_fixed=True), type=Strength
+        edges.current().value("sandbox", compute, is_fixed=True), type=prepared(Strength)
     )
 
 

@@ -18,6 +18,7 @@ from indwell.files.append_log import AppendLog, list_names, make_private_folder,
 from indwell.files.listing import exists, state_of
 from indwell.files.private import read_own, replace_own, write_private
 from indwell.files.spelling import quoted
+from indwell.prepared_types import prepared
 from indwell.sessions import log_lines
 from indwell.sessions.ids import RANDOM_B, check_id, closest, is_id, new_id, time_after
 from indwell.sessions.log_lines import LogReading
@@ -323,7 +324,7 @@ def overview_of(session: str, log: Path) -> Overview:
 
 def _read(path: Path) -> _LogFile | None:
     try:
-        kept = msgspec.json.decode(read_own(path, _MOST_B), type=_LogFile)
+        kept = msgspec.json.decode(read_own(path, _MOST_B), type=prepared(_LogFile))
     except (OSError, ToolError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return kept if kept.made_by == MADE_BY else None

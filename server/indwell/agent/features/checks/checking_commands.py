@@ -30,6 +30,7 @@ from indwell.policy.shell.words import (
     program_of,
     words_of,
 )
+from indwell.prepared_types import prepared
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -52,7 +53,7 @@ class _Tables(msgspec.Struct, frozen=True):
 
 
 _TABLES = msgspec.json.decode(
-    pkgutil.get_data(__name__, "checking_commands.json") or b"", type=_Tables
+    pkgutil.get_data(__name__, "checking_commands.json") or b"", type=prepared(_Tables)
 )
 _PYTHON, _SCRIPT, _STYLE, _ALL = (
     _TABLES.suffixes[name] for name in ("python", "script", "style", "all")

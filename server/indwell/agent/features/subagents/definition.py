@@ -14,6 +14,7 @@ from indwell.agent.core import events
 from indwell.context.tokens import estimate_tokens
 from indwell.context.untrusted_text import neutralise, short_line
 from indwell.lazy_pattern import lazy_pattern
+from indwell.prepared_types import prepared
 from indwell.skills.front_matter import BadFrontMatter, read_document
 
 # The limit of characters for a definition's instructions, as for instruction files.
@@ -159,7 +160,7 @@ def subject(name: str, task: str) -> str:
 def subject_of(arguments: str) -> str:
     """Describe a call of the tool ``agent`` from its JSON; return empty if the JSON is invalid."""
     try:
-        begun = msgspec.json.decode(arguments, type=_Begun)
+        begun = msgspec.json.decode(arguments, type=prepared(_Begun))
     except (msgspec.DecodeError, RecursionError):
         return ""
     return subject(begun.name, begun.task)

@@ -13,6 +13,7 @@ from indwell.lazy_pattern import lazy_pattern
 from indwell.policy.shell.items import Simple
 from indwell.policy.shell.powershell import renamed
 from indwell.policy.shell.words import HOME, STAR, UNKNOWN, Word
+from indwell.prepared_types import prepared
 
 Words = Sequence[Word]
 
@@ -70,7 +71,9 @@ class CmdletTables(msgspec.Struct, frozen=True):
 @cache
 def tables() -> CmdletTables:
     """Read the tables once, when the first PowerShell text is judged."""
-    data = msgspec.json.decode(pkgutil.get_data(__name__, "cmdlets.json") or b"", type=_Data)
+    data = msgspec.json.decode(
+        pkgutil.get_data(__name__, "cmdlets.json") or b"", type=prepared(_Data)
+    )
     names = {alias: name for name, some in data.aliases.items() for alias in some}
     names.update({name.lower(): name for name in data.cmdlets})
     return CmdletTables(names, data.cmdlets, data.lists)
