@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from time import monotonic
 
@@ -20,7 +21,7 @@ ASK_MESSAGE = "window/showMessageRequest"
 COMMAND = "rm -rf build"
 ASKING = say(calls=[("ask_user", '{"question": "Which?", "options": ["a", "b"]}')])
 NO = {"title": "No"}
-PAUSE_S = 2.0  # this is the default of `question_pause_s`
+SHORT_S, LONG_S = 0.5, 60.0  # pauses of typing, in seconds; the second is the longest allowed
 
 
 class Clock:
@@ -143,13 +144,21 @@ class Typist:
         return self._wanted
 
 
-@pytest.mark.parametrize("kind", QUESTIONS)
-@pytest.mark.parametrize("own", [(), ("ownPause",)], ids=["server", "client"])
-async def test_typing_in_a_document_delays_every_kind_of_question(
-    tmp_path: Path, kind: str, own: tuple[str, ...]
-) -> None:
+@asynccontextmanager
+async def typed_before_a_question(
+    folder: Path, kind: str, pause_s: float, own: tuple[str, ...] = ()
+) -> AsyncIterator[tuple[RawClient, Typist, list[float]]]:
+    """Yield a client, its typist, and the list of the times at which the client gets a question.
+
+    Args:
+        folder: The user's folder.
+        kind: The kind of the question.
+        pause_s: The setting ``question_pause_s``.
+        own: The capabilities of a client that itself waits for a pause.
+    """
     names, method, wanted, answer = QUESTIONS[kind]
-    home = Home(tmp_path)
+    home = Home(folder)
+    home.configure(f"question_pause_s = {pause_s}\n")
     typist = Typist(wanted)
     asked_at: list[float] = []
 
@@ -171,11 +180,44 @@ async def test_typing_in_a_document_delays_every_kind_of_question(
         capabilities = {**WINDOW, "experimental": {"indwell": dict.fromkeys((*names, *own), True)}}
         await client.initialize(capabilities=capabilities)
         typist.client, typist.uri = client, client.open_shop(SOURCE)
+        yield client, typist, asked_at
+
+
+def progress_lines(client: RawClient) -> list[object]:
+    return [one["value"].get("message") for one in client.of("$/progress")]
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+async def test_every_kind_of_question_comes_after_the_pause(tmp_path: Path, kind: str) -> None:
+    async with typed_before_a_question(tmp_path, kind, SHORT_S) as (client, typist, asked_at):
         await client.prompt("tidy up")
-        lines = [one["value"].get("message") for one in client.of("$/progress")]
     assert len(asked_at) == 1
-    waited_s = asked_at[0] - typist.typed_at
-    assert (waited_s >= PAUSE_S, WAITING in lines) == (not own, not own)
+    assert asked_at[0] - typist.typed_at >= SHORT_S
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+async def test_a_client_that_waits_itself_gets_every_kind_of_question_without_a_pause(
+    tmp_path: Path, kind: str
+) -> None:
+    async with typed_before_a_question(tmp_path, kind, LONG_S, ("ownPause",)) as (
+        client,
+        _typist,
+        asked_at,
+    ):
+        await client.prompt("tidy up")
+        assert WAITING not in progress_lines(client)
+    assert len(asked_at) == 1
+
+
+async def test_the_progress_says_that_a_question_waits(tmp_path: Path) -> None:
+    kind = "permission in a message"
+    async with typed_before_a_question(tmp_path, kind, LONG_S) as (client, _typist, asked_at):
+        prompting = client.ask("indwell/prompt", {"text": "tidy up"})
+        await client.wait_until(lambda: WAITING in progress_lines(client))
+        assert asked_at == []
+        client.notify("$/cancelRequest", {"id": prompting})
+        await client.answer(prompting)
+        assert asked_at == []
 
 
 async def test_the_agents_own_edits_do_not_count_as_typing(tmp_path: Path) -> None:
