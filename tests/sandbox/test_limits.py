@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import pytest
 
 from indwell.sandbox import CommandLimits, Finished, spawn
 from indwell.sandbox.limits import shell_prefix
+from indwell.sandbox.program import run_program
+from indwell.sandbox.starting import Launch, StartedProgram, start_plainly
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 AS_NOBODY = str(Path(__file__).parent / "as_nobody.py")
@@ -58,10 +61,33 @@ async def test_a_command_within_its_limits_runs_to_its_end(tmp_path: Path) -> No
 async def test_prc_08_a_fork_bomb_by_root_is_counted_and_ended(tmp_path: Path, bomb: str) -> None:
     """A fork bomb of bounded size: 2 to the power of 8 or 9, if nothing stops it."""
     finished = await run(bomb, tmp_path, n_processes=100)
-    assert finished.overrun == "over 100 processes and threads"
+    assert finished.overrun == "over 100 processes and threads", finished
     assert finished.seconds < 15
     after = await run("echo usable", tmp_path)
     assert (after.output, after.left_running) == ("usable\n", 0)
+
+
+async def test_processes_that_start_before_the_first_look_count(tmp_path: Path) -> None:
+    """A busy machine may let a fork bomb run for a second before the first look."""
+    most, many = 200, 250  # more than other programs of this machine start and end meanwhile
+    grown = tmp_path / "grown"
+
+    async def start(launch: Launch) -> StartedProgram:
+        program = await start_plainly(launch)
+        async with asyncio.timeout(60):
+            while not grown.exists():  # noqa: ASYNC110 - the disk tells nobody
+                await asyncio.sleep(0.01)
+        return program
+
+    text = f"for n in $(seq {many}); do sleep 20 & done; : > grown; wait"
+    finished = await run_program(
+        ["bash", "-c", text],
+        cwd=tmp_path,
+        timeout_s=30,
+        limits=CommandLimits(n_processes=most),
+        start=start,
+    )
+    assert finished.overrun == f"over {most} processes and threads", finished
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

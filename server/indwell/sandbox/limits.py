@@ -165,21 +165,19 @@ if sys.platform == "win32":
         """Watches the totals of one run.
 
         Args:
-            pid: The started program.
-            run: The program's run.
+            run: The run of a program that has not started yet.
             limits: The program's limits.
         """
 
-        def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
+        def __init__(self, run: leftovers.Run, limits: CommandLimits) -> None:
             # The exceeded limit as a phrase, after the run was ended because of the limit.
             self.overrun = ""
-            self._pid = pid
             self._run = run
             self._most_b = _most_b(limits)
             self._most_processes = limits.n_processes
 
-        async def until_too_much(self) -> None:
-            """Wait until the run exceeds its total limits, and end the run; may never return."""
+        async def until_too_much(self, pid: int) -> None:
+            """Wait until the started program exceeds its limits, and end it; may never return."""
             while not self.overrun:
                 await asyncio.sleep(LOOK_S)
                 told = win32api.GlobalMemoryStatusEx()
@@ -188,7 +186,7 @@ if sys.platform == "win32":
                     self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
                 elif jobs.n_active(self._run) >= self._most_processes:
                     self.overrun = f"over {self._most_processes:,} processes"
-            leftovers.kill(self._pid, self._run)
+            leftovers.kill(pid, self._run)
 
         def _memory_b(self) -> int:
             return sum(map(jobs.memory_b, jobs.process_ids(self._run)))
@@ -205,22 +203,21 @@ else:
         """Watches the totals of one run.
 
         Args:
-            pid: The started program.
-            run: The program's run.
+            run: The run of a program that has not started yet.
             limits: The program's limits.
         """
 
-        def __init__(self, pid: int, run: leftovers.Run, limits: CommandLimits) -> None:
+        def __init__(self, run: leftovers.Run, limits: CommandLimits) -> None:
             # The exceeded limit as a phrase, after the run was ended because of the limit.
             self.overrun = ""
-            self._pid = pid
             self._run = run
             self._most_b = limits.ram_b or int(machine_ram_b()[0] * _SHARE)
             self._most_processes = limits.n_processes
+            # Counted before the program starts: a fork bomb grows faster than the first look comes.
+            self._fewest = n_tasks()
 
-        async def until_too_much(self) -> None:
-            """Wait until the run exceeds its total limits, and end the run; may never return."""
-            before = n_tasks()
+        async def until_too_much(self, pid: int) -> None:
+            """Wait until the started program exceeds its limits, and end it; may never return."""
             pause_s = LOOK_S
             while IS_LINUX and not self.overrun:
                 await asyncio.sleep(pause_s)
@@ -228,23 +225,25 @@ else:
                 if len(children() or ()) > _MANY:
                     await asyncio.to_thread(bury, self._run)
                 is_full = 0 < self._most_b <= machine_ram_b()[1]
-                if is_full or n_tasks() - before >= self._most_processes:
+                now = n_tasks()
+                self._fewest = min(self._fewest, now)  # other programs end, too
+                if is_full or now - self._fewest >= self._most_processes:
                     began = time.monotonic()
                     # The run is ended in the same thread, because a growing fork bomb starves the
                     # event loop.
-                    await asyncio.to_thread(self._end_excess)
+                    await asyncio.to_thread(self._end_excess, pid)
                     pause_s = max(LOOK_S, _IDLE * (time.monotonic() - began))
             if not IS_LINUX:
                 await asyncio.get_running_loop().create_future()
 
-        def _end_excess(self) -> None:
+        def _end_excess(self, pid: int) -> None:
             with ahead_of_others():
                 young = tuple(processes(self._run.began))
-                own = descendants(self._pid, self._run, young) | {self._pid}
+                own = descendants(pid, self._run, young) | {pid}
                 if sum(one.n_threads for one in young if one.pid in own) >= self._most_processes:
                     self.overrun = f"over {self._most_processes:,} processes and threads"
                 elif sum(map(ram_b, own)) >= self._most_b:
                     self.overrun = f"over {self._most_b / 1e6:,.0f} MB of memory"
                 if self.overrun:
-                    leftovers.kill(self._pid, self._run)
-                    leftovers.end_descendants(self._pid, self._run)
+                    leftovers.kill(pid, self._run)
+                    leftovers.end_descendants(pid, self._run)

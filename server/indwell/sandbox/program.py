@@ -152,6 +152,7 @@ async def run_program(
     ):
         began = time.monotonic()
         limit_run(run, limits, timeout_s)
+        watch = None if limits is None else LimitWatch(run, limits)
         launch = Launch(
             argv,
             cwd,
@@ -170,8 +171,7 @@ async def run_program(
         err.let_go()
         source.let_go()
         done = asyncio.create_task(process.wait())
-        watch = None if limits is None else LimitWatch(process.pid, run, limits)
-        watching = asyncio.create_task(watch.until_too_much()) if watch else None
+        watching = asyncio.create_task(watch.until_too_much(process.pid)) if watch else None
         try:
             if is_cancelled:
                 raise asyncio.CancelledError  # noqa: TRY301 - cancelled while the program started
