@@ -111,3 +111,11 @@ def test_a_reported_token_count_does_not_inflate_estimates_of_later_text() -> No
 def test_the_name_of_an_endpoint_does_not_choose_the_model_family() -> None:
     assert family_of("phi4@llama") == family_of("gpt-5") != family_of("llama3.1@work")
     assert family_of("codellama") == family_of("gpt-5"), "an older vocabulary"
+
+
+def test_the_panel_estimates_tokens_as_the_server_does() -> None:
+    """A unit test of the VS Code extension compares the same figures with its estimates."""
+    path = Path(__file__).parents[2] / "vscode-extension/test/unit/shared/token-figures.json"
+    figures = json.loads(path.read_text("utf-8"))
+    found = [estimate_tokens(one["text"] * one["times"]) for one in figures]
+    assert found == [one["tokens"] for one in figures]

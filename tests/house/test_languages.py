@@ -46,7 +46,10 @@ def test_a_sentence_that_no_source_has_is_found() -> None:
     assert languages.wrong(wrong) == list(wrong)
 
 
-NOT_A_TERM = {"{0}\nAbout {1} tokens. Press to turn it back into text"}  # Here, "turn" is a verb.
+NOT_A_TERM = {  # Here, "turn" is a verb.
+    f"{{1}}\nAbout {{2}} {tokens}. Press to turn it back into text"
+    for tokens in ("token", "tokens")
+}
 
 
 @pytest.mark.parametrize(("language", "column"), [("de", 1), ("zh", 2)])

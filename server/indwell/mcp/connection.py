@@ -226,9 +226,11 @@ class Connection:
         info = live.client.server_info
         self.version = short_line(f"{info.name} {info.version}", MOST_WORDS) if info else ""
         self.instructions = live.client.instructions or ""
+        n_tools = len(self.known_tools)
         self.log.note(
             f"ready: {self.version or 'a server without a name'} uses version "
-            f"{live.client.protocol_version} of the protocol, and has {len(self.known_tools)} tools"
+            f"{live.client.protocol_version} of the protocol, and has "
+            f"{'1 tool' if n_tools == 1 else f'{n_tools} tools'}"
         )
         self._requests, self._failed_at = live, 0.0
         self._tell("ready")

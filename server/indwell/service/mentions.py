@@ -237,7 +237,7 @@ async def _attached(
     n_lines = len(lines)
     first, last = mention.first or 1, min(mention.last or n_lines, n_lines)
     if first > max(n_lines, 1):
-        raise ToolError(f"it has {n_lines} lines")
+        raise ToolError("it has 1 line" if n_lines == 1 else f"it has {n_lines} lines")
     return Selection(
         path=name,
         first_line=first,

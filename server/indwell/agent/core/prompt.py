@@ -81,7 +81,8 @@ def labels(prompt: Prompt) -> tuple[str, ...]:
         found.append(f"{marked.path}:{marked.first_line}-{marked.last_line}")
     found += [f"{one.path}:{one.first_line}-{one.last_line}" for one in prompt.mentioned]
     if prompt.problems:
-        found.append(f"{len(prompt.problems)} problems")
+        n_problems = len(prompt.problems)
+        found.append("1 problem" if n_problems == 1 else f"{n_problems} problems")
     found += [one.path for one in prompt.folders]
     found += [_counted(one) for one in prompt.reported]
     found += [one.label for one in prompt.texts]

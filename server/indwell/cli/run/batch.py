@@ -436,7 +436,10 @@ def result_words(result: TaskResult) -> str:
     patch = result.patch
     parts = [f"{result.id}: {result.ending}"]
     if patch.files:
-        parts.append(f"{len(patch.files)} files +{patch.added} -{patch.removed}")
+        if len(patch.files) == 1:
+            parts.append(f"1 file +{patch.added} -{patch.removed}")
+        else:
+            parts.append(f"{len(patch.files)} files +{patch.added} -{patch.removed}")
     elif result.ending == "done":
         parts.append("no file changed")
     if result.after is not None:

@@ -87,7 +87,8 @@ async def selection_of(place: str, workspace: Workspace, settings: Settings) -> 
     first = int(match["first"] or 1)
     last = int(match["last"] or match["first"] or len(lines))
     if not 1 <= first <= last <= len(lines):
-        raise WrongPlace(f"{shown!r} has {len(lines)} lines, so there is no range {first}-{last}")
+        n_lines = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+        raise WrongPlace(f"{shown!r} has {n_lines}, so there is no range {first}-{last}")
     return Selection(
         path=shown, first_line=first, last_line=last, text="".join(lines[first - 1 : last])
     )

@@ -158,7 +158,8 @@ def as_data(shown: Statistics, *, with_turns: bool) -> _Json:
 
 def _print(console: Console, shown: Statistics, span: int, *, session: str) -> None:
     if not shown.sessions:
-        when = f" in the last {span} days" if span > 0 else ""
+        days = "day" if span == 1 else f"{span} days"
+        when = f" in the last {days}" if span > 0 else ""
         if session:
             tell(
                 f"no model calls in session {session}{when}; an imported session has none until "

@@ -4,24 +4,11 @@
  */
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { t } from "../../shared/l10n.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import type { Attachment } from "../../shared/state/state.ts";
+import { estimatedTokens } from "../../shared/token-estimate.ts";
 import { baseName, sizeFigure, tokenFigure } from "../../shared/words.ts";
 import { Icon } from "../elements.tsx";
-
-/**
- * Estimates tokens roughly: 4 ASCII characters make 1 token, any other character 1.5. The server's
- * estimate also depends on the words and the script.
- */
-export function estimatedTokens(text: string): number {
-  let ascii = 0;
-  let others = 0;
-  for (const character of text) {
-    if (character.charCodeAt(0) < 128) ascii += 1;
-    else others += 1;
-  }
-  return Math.ceil(ascii / 4 + others * 1.5);
-}
 
 interface ChipWords {
   readonly icon: string;
@@ -43,7 +30,13 @@ export function chipWords(attachment: Attachment): ChipWords {
       return {
         icon: attachment.id.startsWith("opened") ? "eye" : "selection",
         label: baseName(label),
-        title: t("{0}\nFrom the editor, about {1} tokens", label, tokenFigure(attachment.tokens)),
+        title: plural(
+          attachment.tokens,
+          "{1}\nFrom the editor, about {2} token",
+          "{1}\nFrom the editor, about {2} tokens",
+          label,
+          tokenFigure(attachment.tokens),
+        ),
         press: null,
       };
     case "mention":
@@ -60,17 +53,21 @@ export function chipWords(attachment: Attachment): ChipWords {
         title: t("{0}\nPicture, {1}", label, sizeFigure(Math.floor(attachment.data.length * 0.75))),
         press: null,
       };
-    case "text":
+    case "text": {
+      const tokens = estimatedTokens(attachment.text);
       return {
         icon: "note",
         label,
-        title: t(
-          "{0}\nAbout {1} tokens. Press to turn it back into text",
+        title: plural(
+          tokens,
+          "{1}\nAbout {2} token. Press to turn it back into text",
+          "{1}\nAbout {2} tokens. Press to turn it back into text",
           label,
-          tokenFigure(estimatedTokens(attachment.text)),
+          tokenFigure(tokens),
         ),
         press: "unfold",
       };
+    }
     case "problems":
       return {
         icon: "warning",

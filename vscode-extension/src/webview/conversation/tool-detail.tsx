@@ -3,7 +3,7 @@
  * output of programs is shown as plain text.
  */
 import { useEffect, useRef } from "preact/hooks";
-import { number, t } from "../../shared/l10n.ts";
+import { plural, t } from "../../shared/l10n.ts";
 import type { ToolPart } from "../../shared/state/state.ts";
 import { isGoing } from "../../shared/tool-words.ts";
 import { visible } from "../../shared/visible.ts";
@@ -55,7 +55,13 @@ export function ToolDetail({ part, isInner = false, post }: Props) {
       {given !== "" && <Output text={given} isGiven follow={false} label={t("Arguments")} />}
       {part.message !== "" && <p class="tool-message">{part.message}</p>}
       {part.cut > 0 && (
-        <p class="muted">{t("{0} characters before this are left out.", number(part.cut))}</p>
+        <p class="muted">
+          {plural(
+            part.cut,
+            "{0} character before this is left out.",
+            "{0} characters before this are left out.",
+          )}
+        </p>
       )}
       {output !== "" && <Output text={output} follow={isRunning} label={t("Output")} />}
       {isEmpty && <p class="muted">{emptyWords(part, isInner)}</p>}
@@ -133,7 +139,13 @@ function Output({ text, isGiven = false, follow, label }: OutputProps) {
   return (
     <>
       {shown.cut > 0 && (
-        <p class="muted">{t("{0} characters before this are not shown.", number(shown.cut))}</p>
+        <p class="muted">
+          {plural(
+            shown.cut,
+            "{0} character before this is not shown.",
+            "{0} characters before this are not shown.",
+          )}
+        </p>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       {/* biome-ignore lint/a11y/useSemanticElements: it is text of a program, so a pre */}

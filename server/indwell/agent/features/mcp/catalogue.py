@@ -114,7 +114,8 @@ def _server_line(server: ListedServer, n_chars: int, n_names: int | None) -> str
     if server.state:
         return f"{server.name}: {short_line(server.state, n_chars or _LINES[-2])}"
     if n_names == 0:
-        return f"{server.name}: {len(server.tools)} tools"
+        n_tools = len(server.tools)
+        return f"{server.name}: 1 tool" if n_tools == 1 else f"{server.name}: {n_tools} tools"
     shown = [
         short_line(tool.name, _NAME_CHARS) + _line(NamedTool("", "", tool).line, n_chars)
         for tool in server.tools[:n_names]

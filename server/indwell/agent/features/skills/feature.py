@@ -284,7 +284,9 @@ def make_load_skill(skill_catalogue: SkillCatalogue) -> Tool[SkillArguments]:
             arguments.name, context.readable, context.most_chars
         )
         frame = Frame("skill", {"name": skill.name, "from": skill.origin})
-        return Outcome(text, figure=f"{len(text.splitlines())} lines", frame=frame)
+        n_lines = len(text.splitlines())
+        figure = "1 line" if n_lines == 1 else f"{n_lines} lines"
+        return Outcome(text, figure=figure, frame=frame)
 
     return Tool(
         name=NAME,

@@ -99,7 +99,7 @@ test("each kind of chip has its icon and description, and labels and targets con
       ["file", "Its text goes along. Press to open it"],
       ["folder", "Its text goes along. Press to open it"],
       ["file-media", "Picture, 3 B"],
-      ["note", "About 1 tokens. Press to turn it back into text"],
+      ["note", "About 1 token. Press to turn it back into text"],
       ["warning", "The problems that the editor reports"],
       ["source-control", "What git would commit, or the changes of the tree"],
     ],
