@@ -390,6 +390,18 @@ def test_a_number_of_tokens_is_not_compared_in_any_language(was: str, now: str) 
     assert not DigestNames().are_same(message("out", result=was.replace("x", "1 files")), other)
 
 
+def with_usage(tokens: int, **more: object) -> CassetteEvent:
+    return message("out", params={"usage": {"input": tokens, "cached": 0, "output": 2, **more}})
+
+
+def test_tokens_are_compared_unless_they_are_estimates() -> None:
+    for more in ({"reported": False}, {"cost": 0.1}):
+        assert DigestNames().are_same(with_usage(3029, **more), with_usage(3038, **more))
+    now = with_usage(3038, reported=True)
+    assert not DigestNames().are_same(with_usage(3029, reported=True), now)
+    assert not DigestNames().are_same(with_usage(3029, reported=False), now)
+
+
 GIT = '["git","--git-dir=«home»/w/.git","-c","core.hooksPath=/dev/null",'
 
 

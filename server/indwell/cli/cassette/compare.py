@@ -217,7 +217,7 @@ def _plain(event: CassetteEvent) -> Any:  # noqa: ANN401 - plain JSON
 
 # Durations, and numbers of tokens: an estimate contains the system prompt, the tools and the paths
 # of the replay, none of which is compared.
-_VARYING = frozenset({"seconds", "used", "tokens"})
+_VARYING = frozenset({"seconds", "used", "tokens", "gen_ai.usage.input_tokens"})
 _DURATION = lazy_pattern(r"\b\d+(?:\.\d+)? (?:ms|s)\b")
 
 _LONG_MARK = lazy_pattern(rf"({re.escape(MARK)}[^\].]*)\.+\]")
@@ -264,6 +264,9 @@ def _steady(value: Any) -> Any:  # noqa: ANN401 - plain JSON
         case list():
             return [_steady(one) for one in value]
         case dict() if "headroom" in value:  # the answer of `indwell/context`, all estimates
+            return sorted(value)
+        # the estimate for a stopped reply, and a turn's total, which can contain an estimate
+        case {"input": _, "reported": False} | {"input": _, "cached": _, "output": _, "cost": _}:
             return sorted(value)
         case dict():
             return {name: 0 if name in _VARYING else _steady(one) for name, one in value.items()}
