@@ -3,7 +3,6 @@
  * `workspace/configuration` with explicitly set values only, and logs what the process writes.
  */
 import "../language.ts";
-import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as vscode from "vscode";
 import {
@@ -19,12 +18,14 @@ import {
 } from "vscode-languageclient/node";
 import { TASK_COMMANDS } from "../../protocol.ts";
 import { t } from "../../shared/l10n.ts";
+import { realClock } from "../clock.ts";
 import { makePlain } from "../plain-words.ts";
 import { settingsForServer } from "./configuration.ts";
 import type { Reports, Run } from "./life.ts";
 import { readLine, tracedLine, whyNotStarted } from "./log-lines.ts";
 import { whyNotSpoken } from "./protocol-version.ts";
 import type { Attach } from "./server.ts";
+import { stopServer } from "./stopping.ts";
 
 type Handler = NonNullable<ConfigurationMiddleware["configuration"]>;
 
@@ -71,15 +72,6 @@ function withoutBodies(log: vscode.LogOutputChannel): vscode.LogOutputChannel {
   };
 }
 
-/** Milliseconds that the server has for the answer to `shutdown`. */
-const STOP_MS = 1500;
-
-/**
- * Milliseconds that the process has after `exit` to close its sessions and end its commands; then
- * it is killed. VS Code gives an extension 5 seconds for both.
- */
-const EXIT_MS = 2500;
-
 /**
  * Milliseconds that the server has for the answer to `initialize`; the first start after an
  * installation is slow, because every file is read for the first time.
@@ -95,18 +87,6 @@ const LAST_WORDS_MS = 500;
 const LEFT_OUT = "workspace/executeCommand";
 
 const TASKS: ReadonlySet<string> = new Set(TASK_COMMANDS);
-
-/** Wait until a process has ended, and return whether it has; false after `ms` milliseconds. */
-function ended(child: ChildProcess, ms: number): Promise<boolean> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(true);
-  return new Promise((done) => {
-    const late = setTimeout(done, ms, false);
-    child.once("exit", () => {
-      clearTimeout(late);
-      done(true);
-    });
-  });
-}
 
 /** The parts of the process. */
 export interface Program {
@@ -199,12 +179,7 @@ export async function openClient(
   const client = new IndwellClient(program, options);
   const parts = [...attached].map((attach) => attach(client));
   const stop = async (): Promise<void> => {
-    const child = client.serverProcess;
-    // A client that is starting or failed to start cannot be stopped; only its process can be
-    // ended.
-    const isAsked = client.isRunning();
-    if (isAsked) await client.stop(STOP_MS).catch(() => {});
-    if (child !== undefined && !(await ended(child, isAsked ? EXIT_MS : 0))) child.kill("SIGKILL");
+    await stopServer(client, realClock);
     for (const part of parts) part.dispose();
     await client.dispose(0).catch(() => {});
   };

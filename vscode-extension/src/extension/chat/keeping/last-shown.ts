@@ -3,6 +3,7 @@
  * answers.
  */
 import * as v from "valibot";
+import { t } from "../../../shared/l10n.ts";
 import type { Action } from "../../../shared/state/action.ts";
 import type { PanelState, Part, Turn } from "../../../shared/state/state.ts";
 import { type Clock, debounced } from "../../clock.ts";
@@ -92,8 +93,9 @@ function kept(state: PanelState): unknown {
   const turns: Turn[] = [];
   let left = MOST_CHARACTERS;
   for (const turn of state.turns.filter((one) => !one.left).toReversed()) {
-    const lean = leanTurn(turn);
-    left -= JSON.stringify(lean).length;
+    let lean = leanTurn(turn);
+    if (turns.length === 0 && sizeOf(lean) > left) lean = shortenedTurn(lean, left);
+    left -= sizeOf(lean);
     if (left < 0 || turns.length === MOST_TURNS) break;
     turns.unshift(lean);
   }
@@ -116,4 +118,47 @@ function leanPart(part: Part): Part {
   return part.kind === "tool"
     ? { ...part, output: "", result: null, arguments: null, inner: [] }
     : part;
+}
+
+/**
+ * Returns the end of a turn that is too long by itself, with a line that says so. A part that does
+ * not fit keeps the end of its text, or is left out.
+ */
+function shortenedTurn(turn: Turn, most: number): Turn {
+  const line: Part = {
+    kind: "line",
+    key: "shortened",
+    what: "info",
+    text: t("The beginning of this long turn is shown as soon as the server answers."),
+  };
+  const words = turn.words.slice(0, most / 8);
+  let found: Turn = { ...turn, words, draft: "", parts: [line], round: 0, next: null };
+  for (const part of turn.parts.toReversed()) {
+    const room = most - sizeOf(found) - 1;
+    const fitting = fittingPart(part, room);
+    if (fitting === null) break;
+    const [, ...later] = found.parts;
+    found = { ...found, parts: [line, fitting, ...later] };
+    if (fitting !== part) break;
+  }
+  return found;
+}
+
+function fittingPart(part: Part, room: number): Part | null {
+  if (sizeOf(part) <= room) return part;
+  if (part.kind === "tool" || part.kind === "line") return null;
+  const rest = room - sizeOf({ ...part, text: "" });
+  return rest <= 0 ? null : { ...part, text: tail(part.text, rest) };
+}
+
+/** Returns the end of a text that takes `most` characters as JSON, from the beginning of a line. */
+function tail(text: string, most: number): string {
+  if (sizeOf(text) <= most) return text;
+  let end = text.slice(-Math.floor(most));
+  while (sizeOf(end) > most) end = end.slice(Math.ceil(end.length / 4));
+  return end.slice(end.indexOf("\n") + 1);
+}
+
+function sizeOf(value: unknown): number {
+  return JSON.stringify(value).length;
 }

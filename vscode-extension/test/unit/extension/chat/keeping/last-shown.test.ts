@@ -114,6 +114,35 @@ test("as many of the newest turns are stored as fit, each with all of its text",
   assert.equal(action.hasOlder, true);
 });
 
+test("the end of a turn that is too long by itself is stored, with a line that says so", () => {
+  const first = makeWindow();
+  first.store.dispatch({ type: "opened", session: "s" });
+  first.watch();
+  first.watch();
+  const part = (key: string, text: string): Part => {
+    return { kind: "text", key, text, final: true, ms: null, since: null };
+  };
+  const long = Array.from({ length: 20_000 }, (_, number) => `"line" ${number}`).join("\n");
+  const turns = first.store.state.turns.map((turn) => ({
+    ...turn,
+    words: "Explain".padEnd(400_000),
+    parts: [part("a", "early"), part("b", long), part("c", "the last words")],
+  }));
+  first.last.heard({ type: "opened", session: "s" }, { ...first.store.state, turns });
+  first.last.dispose();
+  assert.ok(JSON.stringify(first.memory.get("lastShown")).length < 151_000);
+  const [action] = makeWindow(first.memory).last.restore("s");
+  if (action?.type !== "remembered") assert.fail("nothing is stored");
+  const [turn, ...others] = action.turns;
+  assert.deepEqual([turn?.number, others, action.hasOlder], [2, [], true]);
+  const texts = (turn?.parts ?? []).map((one) => ("text" in one ? one.text : ""));
+  const [line = "", middle = "", last = ""] = texts;
+  assert.match(line, /^The beginning of this long turn/);
+  assert.ok(long.endsWith(`\n${middle}`) && middle.length > 50_000, middle.slice(0, 80));
+  assert.deepEqual([texts.length, last], [3, "the last words"]);
+  assert.match(turn?.words ?? "", /^Explain/);
+});
+
 test("the stored conversation is kept until the server has answered", () => {
   const first = makeWindow();
   first.store.dispatch({ type: "opened", session: "s" });
