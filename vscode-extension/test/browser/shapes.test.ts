@@ -5,7 +5,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Pages, startPages } from "./page.ts";
-import { SCENES } from "./scenes.ts";
+import { emptyState, SCENES } from "./scenes.ts";
+import { modelAsks } from "./scenes-work.ts";
 
 /** German has the longest words: a state that fits in German at 280 px fits in each language. */
 const SHAPES = [
@@ -48,16 +49,43 @@ test("Hebrew and Arabic text runs from right to left, and code does not", async 
     parts: [{ kind: "text" as const, key: "rtl", text: RTL, final: true, since: null, ms: null }],
   }));
   await panel.show({ ...state, turns });
-  const directions = await panel.page.evaluate(() =>
-    [".prompt-words", ".md-block > p", ".md-block > ul", ".code pre"].map(
-      (selector) =>
-        [...document.querySelectorAll(selector)].map((one) => getComputedStyle(one).direction)[0],
-    ),
+  const directions = (selector: string) =>
+    panel.page
+      .locator(selector)
+      .evaluateAll((found) => found.map((one) => getComputedStyle(one).direction));
+  const firsts = [".prompt-words", ".md-block > p", ".md-block > ul", ".code pre"].map(
+    async (selector) => (await directions(selector))[0],
   );
-  assert.deepEqual(directions, ["rtl", "rtl", "rtl", "ltr"]);
+  assert.deepEqual(await Promise.all(firsts), ["rtl", "rtl", "rtl", "ltr"]);
+  assert.deepEqual(await directions(".md-block > p"), ["rtl", "rtl", "ltr"]);
+  assert.deepEqual(await directions(".md-block p code"), ["ltr", "ltr"]);
 });
 
-const RTL = "تم إصلاح التقريب.\n\n- السطر الأول\n\n```python\nx = 1\n```\n";
+test("a question in Hebrew runs from right to left, and each answer has its own direction", async () => {
+  const panel = await pages.open();
+  const question = modelAsks({
+    prompt: "איזה פתרון עדיף? (round או Decimal)",
+    options: ["עיגול פעם אחת, בסוף!", "Keep it"],
+  });
+  await panel.show(emptyState({ questions: [question] }));
+  const directions = await panel.page
+    .locator(".asked-prompt, .asked-option")
+    .evaluateAll((found) => found.map((one) => getComputedStyle(one).direction));
+  assert.deepEqual(directions, ["rtl", "rtl", "ltr"]);
+});
+
+const RTL = `تم إصلاح التقريب.
+
+- السطر الأول
+
+\`total()\` מעגלת כל שורה בנפרד.
+
+\`\`\`python
+x = 1
+\`\`\`
+
+Only \`total()\` changed: תקן.
+`;
 
 /** Runs in the page. Describes each box that is cut off, scrolls sideways, is too wide or is not centred. */
 function layoutProblems(maxWidth: number): readonly string[] {

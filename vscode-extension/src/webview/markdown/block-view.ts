@@ -253,11 +253,15 @@ const BEGINNING = 4000;
 const FROM_THE_RIGHT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/u;
 
 /**
- * Returns the direction of a block by its first letter. With `dir="auto"`, the browser would look
- * for that letter again at each change of a long list.
+ * Returns the direction of a block by its first letter outside code, because a sentence in any
+ * script may begin with a name of code. With `dir="auto"`, the browser would look for that letter
+ * again at each change of a long list.
  */
 function direction(html: string): "ltr" | "rtl" {
-  const words = html.slice(0, BEGINNING).replace(/<[^>]*>|&[^;\s]+;/g, " ");
+  const words = html
+    .slice(0, BEGINNING)
+    .replace(/<code\b.*?<\/code>/gs, " ")
+    .replace(/<[^>]*>|&[^;\s]+;/g, " ");
   const [letter] = /\p{L}/u.exec(words) ?? [""];
   return FROM_THE_RIGHT.test(letter) ? "rtl" : "ltr";
 }

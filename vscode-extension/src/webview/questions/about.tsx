@@ -103,7 +103,8 @@ export function AskedBy({ agent }: { readonly agent: string }) {
     <p class="asked-agent">
       <Icon name="robot" />
       <span>
-        <span class="muted">{t("Its task:")}</span> {visible(agent.replace(/^[^:]*: /, ""))}
+        <span class="muted">{t("Its task:")}</span>{" "}
+        <bdi>{visible(agent.replace(/^[^:]*: /, ""))}</bdi>
       </span>
     </p>
   );
@@ -214,7 +215,7 @@ export function Beyond({ asked }: { readonly asked: PermissionParams }) {
       {asked.why !== "" && (
         <figure class="asked-said">
           <figcaption class="muted">{t("The model’s own words for it:")}</figcaption>
-          <blockquote>{visible(asked.why)}</blockquote>
+          <blockquote dir="auto">{visible(asked.why)}</blockquote>
         </figure>
       )}
     </div>

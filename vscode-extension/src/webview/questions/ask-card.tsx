@@ -127,7 +127,7 @@ export function AskCard({ question, place, post, channel }: Props) {
 function Prompt({ question }: { readonly question: Props["question"] }) {
   const { nonce, prompt } = question;
   return (
-    <label id={`${nonce}-title`} for={`${nonce}-field`} class="asked-prompt">
+    <label id={`${nonce}-title`} for={`${nonce}-field`} class="asked-prompt" dir="auto">
       {visible(prompt)}
     </label>
   );
