@@ -116,10 +116,16 @@ function scenes.daily()
   user.keys('GoIs it right?<C-s>')
   user.wait('the answer', function() return user.text(0):find('It is right.*## You') end)
   report.chat, report.answers = user.text(0), answers()
+  return report
+end
+
+-- Apart from `daily`, because a cassette keeps no list of models.
+function scenes.model_and_stop()
+  user.open(place.path)
+  local report = {}
   pick('another-model')
   user.keys([[\iM]])
   report.model = messages_with('another-model')
-  vim.api.nvim_set_current_win(window)
   user.keys([[\iiHow long?<C-s>]])
   wait_for_answer('I am thinking')
   report.running = require('indwell').status()

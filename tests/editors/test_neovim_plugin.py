@@ -93,7 +93,6 @@ def test_each_daily_action_works_by_the_keys_of_the_page(tmp_path: Path) -> None
         *(READ, edits((OLD[0], NEW[0])), DONE),
         *(READ, edits((OLD[1], NEW[1])), DONE),
         say("It is right.", usage=USAGE),
-        STUCK,
     )
     seen, model = play("daily", tmp_path, replies)
     place = f"Ask about this: {PATH}, lines {FIRST}-{LAST}"
@@ -109,8 +108,13 @@ def test_each_daily_action_works_by_the_keys_of_the_page(tmp_path: Path) -> None
     assert seen["buffer"] == MENDED.replace(OLD[1], NEW[1])
     assert "It is right." in seen["chat"]
     assert "It is right." not in seen["answers"], "the chat shows it already"
+
+
+def test_the_keys_choose_the_next_model_stop_a_turn_and_list_the_sessions(tmp_path: Path) -> None:
+    seen, model = play("model_and_stop", tmp_path, (STUCK,))
     assert seen["model"].endswith("the next turn uses another-model.")
-    assert seen["running"].startswith("Indwell review · running · 2 to review")
+    assert model.bodies[0]["model"] == OTHER_MODEL
+    assert seen["running"].startswith("Indwell review · running")
     assert seen["streamed"].endswith("I am thinking\n"), "while the turn runs"
     assert " stopped " in seen["sessions"][0]
 
