@@ -34,7 +34,7 @@ async def test_a_question_and_a_remark_are_german_and_the_models_text_is_not(tmp
     door = AcpDoor(client, tmp_path)
     door.translation = translation_for("de")
     door.open("session")
-    door.tell("nothing is pending")
+    door.tell("no change waits for review")
     door.remark("no text", "no text")
     titles = ("Stay restricted", "Trust this folder")
     question = f"Indwell: do you trust the files in {str(tmp_path)!r}?"
@@ -44,5 +44,5 @@ async def test_a_question_and_a_remark_are_german_and_the_models_text_is_not(tmp
         "Eingeschränkt bleiben",
         "Diesem Ordner vertrauen",
     ]
-    assert client.shown[0].title == "Indwell: keine ausstehenden Änderungen"
+    assert client.shown[0].title == "Indwell: keine Änderung ist zu überprüfen"
     assert client.shown[1].title == "Indwell: no text kein Text"

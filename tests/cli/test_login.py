@@ -204,7 +204,7 @@ async def test_logging_out_forgets_one_key_or_all(home) -> None:
         gone = await run(home, "logout", url)
         again = await run(home, "logout", "--json")
     origin = url.removesuffix("/v1")
-    assert (none.code, none.stdout) == (1, "nothing is stored for https://api.openai.com\n")
+    assert (none.code, none.stdout) == (1, "no key is stored for https://api.openai.com\n")
     assert (gone.code, gone.stdout) == (0, f"forgotten: {origin}\n")
     assert (again.code, again.stdout) == (0, '{"forgotten":[]}\n')
     assert file_keyring.held(home.folder) == {}

@@ -93,7 +93,7 @@ def test_a_command_is_explained_with_its_parts(capsys: pytest.CaptureFixture[str
     assert explained(capsys, "--", "rm -rf /")["decision"] == "deny"
     assert explained(capsys, "--mode", "plan", "--", "rm x")["decision"] == "deny"
     plain = said(capsys, "explain", "--", "ls; rm x\x1b")
-    assert plain.startswith("ask  by ")
+    assert plain.startswith("without a sandbox: ask (rule: ")
     assert "\x1b" not in plain
 
 
@@ -101,11 +101,14 @@ def test_a_command_is_explained_with_its_parts(capsys: pytest.CaptureFixture[str
 def test_explain_also_shows_the_decision_for_this_machine(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    last = said(capsys, "explain", "--", "pytest -q").splitlines()[-1]
-    assert last.startswith("here, where commands are ")
-    assert last.endswith(" and the folder is restricted: deny  by restricted folder")
+    here, commands, trust = said(capsys, "explain", "--", "pytest -q").splitlines()[-3:]
+    assert here == "in this folder: deny (rule: restricted folder)"
+    assert commands.startswith("  commands here: ")
+    assert trust == "  the folder is not trusted; `indwell trust` trusts it"
     assert "restricted" in said(capsys, "explain", "--cwd", "nowhere", "--", "ls")
-    assert "here, where" not in said(capsys, "explain", "--sandboxed", "--", "pytest -q")
+    confined = said(capsys, "explain", "--sandboxed", "--", "pytest -q")
+    assert confined.startswith("with a sandbox: allow ")
+    assert "in this folder" not in confined
 
 
 def test_explain_uses_rules_from_a_file_the_settings_and_a_line(

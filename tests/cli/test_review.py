@@ -87,7 +87,7 @@ def text(home: Home, name: str) -> str:
 
 
 def test_a_review_without_pending_changes_succeeds(home) -> None:
-    assert review(home) == (0, "nothing is pending\n", "")
+    assert review(home) == (0, "no change waits for review\n", "")
     code, out, _ = review(home, "--json")
     assert code == 0
     assert json.loads(out) == {

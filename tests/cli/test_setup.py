@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,23 @@ def test_without_a_terminal_setup_shows_the_diff_with_uncut_lines(
     assert max(map(len, lines)) > 100
     assert {f"+{line}" for line in lines} <= set(shown)
     assert len(files(home)) == 1
+
+
+@posix_only("shell")
+def test_setup_names_the_configuration_for_an_older_neovim(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    neovim = tmp_path / "bin/nvim"
+    neovim.parent.mkdir()
+    monkeypatch.setenv("PATH", str(neovim.parent), prepend=os.pathsep)
+    for version, is_told in (("0.9.5", True), ("0.11.4", False)):
+        neovim.write_text(f"#!/bin/sh\necho NVIM v{version}\n", encoding="utf-8")
+        neovim.chmod(0o755)
+        assert main(["setup", "nvim"]) == 0
+        told = capsys.readouterr().err
+        assert ("The `nvim` on PATH is NVIM v0.9.5" in told) == is_told
+        assert ("`indwell setup nvim-older --write`" in told) == is_told
+    assert files(home) == {}
 
 
 @posix_only("symlinks")

@@ -43,7 +43,8 @@ end
 local function choose(title)
   wanted = title
   local before = #choices
-  vim.lsp.buf.range_code_action({ diagnostics = {} }, { place.first, 0 }, { place.last, 0 })
+  -- the keys that a user presses on selected lines
+  vim.api.nvim_feedkeys(('%dGV%dGgra'):format(place.first, place.last), 'mx', false)
   wait('code actions', function() return #choices > before end)
 end
 

@@ -159,7 +159,7 @@ GERMAN = translation_for("de")
         ("Turn 4, new file, +3 −1", "Durchgang 4, neue Datei, +3 −1"),
         ("Change a (b).py, new file?", "a (b).py, new file ändern?"),  # data is not translated
         ("Change {path}?", "{path} ändern?"),
-        ("sessions: nothing is pending", "sessions: keine ausstehenden Änderungen"),
+        ("sessions: no change waits for review", "sessions: keine Änderung ist zu überprüfen"),
         ("a place, where the agent works: it", "a place, where the agent works: it"),  # no name
         ("x; " * 100 + "no text", "x; " * 100 + "no text"),  # too many parts
         ("11,237 tokens · $0.05", "11.237 Token · $0,05"),

@@ -404,5 +404,6 @@ def logout(wanted: str | None, *, as_json: bool) -> int:
     elif gone:
         tell("forgotten: " + ", ".join(gone))
     else:
-        tell("nothing is stored" + ("" if wanted is None else f" for {origins[0]}"))
+        endpoint = origins[0] if origins else ""
+        tell("no key is stored" if wanted is None else f"no key is stored for {endpoint}")
     return 0 if gone or wanted is None else 1

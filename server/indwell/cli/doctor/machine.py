@@ -60,7 +60,11 @@ async def version_of(program: Path) -> str | None:
     """Return the first line of ``program --version``, or None if the program does not run."""
     try:
         ended = await run_program(
-            [str(program), "--version"], cwd=Path("/"), timeout_s=RUN_S, merge_errors=True
+            [str(program), "--version"],
+            cwd=Path("/"),
+            timeout_s=RUN_S,
+            merge_errors=True,
+            env={"NVIM_LOG_FILE": os.devnull},  # otherwise Neovim makes a log in the home folder
         )
     except ToolError:
         return None

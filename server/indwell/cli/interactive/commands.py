@@ -228,7 +228,7 @@ class SlashCommands:
             looked = await doing.look()
             doing.tell_aside(looked)
             if not looked.hunks:
-                self._view.say("nothing is pending", "dim")
+                self._view.say("no change waits for review", "dim")
                 return
             async with desk.asking():
                 await doing.walk(looked)

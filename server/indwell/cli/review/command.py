@@ -175,7 +175,11 @@ async def _reviewed(
         return await doing.print_diff(looked)
     doing.tell_aside(looked)
     if not looked.hunks:
-        tell("nothing is pending" if not looked.unsaved else "nothing else is pending")
+        tell(
+            "no change waits for review"
+            if not looked.unsaved
+            else "no other change waits for review"
+        )
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         screen.listed(looked.hunks)

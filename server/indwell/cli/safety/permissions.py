@@ -144,7 +144,8 @@ def explain(options: argparse.Namespace) -> int:
     if options.json:
         print(json_line(told))
         return 0
-    tell(_words(told))
+    where = "with a sandbox" if options.sandboxed else "without a sandbox"
+    tell(f"{where}: {_words(told)}")
     if not options.sandboxed:
         tell(_here(command, cwd, policy))
     return 0
@@ -158,9 +159,11 @@ def _here(command: str, cwd: str, policy: Policy) -> str:
     restricted = trust.now([folder]).restricted
     now = policy_under(msgspec.structs.replace(policy, restricted=restricted), held)
     told = explain_command(command, cwd, now)
-    where = "here, where commands are " + held.words
-    where += " and the folder is restricted" if restricted else ""
-    return f"{where}: {told.decision}  by {told.rule or 'default'}"
+    where = "in this folder: " + _decision(told)
+    where += f"\n  commands here: {held.words}"
+    return where + (
+        "\n  the folder is not trusted; `indwell trust` trusts it" if restricted else ""
+    )
 
 
 def _answer_lines(base: Policy, cwd: str) -> int:
@@ -252,11 +255,15 @@ def _knowing_secrets(policy: Policy) -> Policy:
     return msgspec.structs.replace(policy, secret_files=found)
 
 
+def _decision(told: Explanation) -> str:
+    return f"{told.decision} (rule: {told.rule or 'default'})"
+
+
 def _words(told: Explanation) -> str:
-    lines = [f"{told.decision}  by {told.rule or 'default'}"]
+    lines = [_decision(told)]
     lines += [f"  {visible(told.reason)}"] if told.reason else []
     lines += [f"  it would run {told.widening}"] if told.widening else []
-    for part in told.parts:
+    for part in told.parts if len(told.parts) > 1 else ():
         why = f": {one_line(part.reason)}" if part.reason else ""
         lines.append(f"  {part.decision:5}  {one_line(part.text)}  ({one_line(part.rule)}{why})")
     return "\n".join(lines)

@@ -5,6 +5,7 @@ A small private file in the state folder records the written text and its file.
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import hashlib
 import os
@@ -49,6 +50,7 @@ from indwell.files.user_files import delete_exactly, keep_beside
 from indwell.settings.paths import state_folder
 from indwell.workspace.paths import visible as visible_path
 
+_NEWER_NEOVIM = ("nvim", "nvim-plain")
 BACKUP = ".before-indwell"
 DESKTOP_PATH = {
     "darwin": "/usr/bin:/bin:/usr/sbin:/sbin",  # the PATH of launchd
@@ -148,11 +150,16 @@ def _show(
         return 0
     print(text, end="")
     sys.stderr.write(f"\nThis belongs in {place.path} (`--write` adds it).\n")
-    _tell(configuration, command)
+    _tell(wish.editor, configuration, command)
     return 0
 
 
-def _tell(configuration: EditorConfiguration, command: tuple[str, ...]) -> None:
+def _tell(editor: str, configuration: EditorConfiguration, command: tuple[str, ...]) -> None:
+    if editor in _NEWER_NEOVIM and (version := _older_neovim()):
+        sys.stderr.write(
+            f"! The `nvim` on PATH is {version}, which cannot use this configuration: run "
+            f"`indwell setup nvim-older --write`, or install Neovim 0.11 or later.\n"
+        )
     if command != PLAIN:
         sys.stderr.write(
             f"The command is an absolute path, {command[0]}: an editor that you start from the "
@@ -163,6 +170,16 @@ def _tell(configuration: EditorConfiguration, command: tuple[str, ...]) -> None:
     sys.stderr.write(
         f"- More, in the documentation of Indwell: docs/editors/{configuration.page}\n"
     )
+
+
+def _older_neovim() -> str | None:
+    """Return the version of the Neovim on PATH if it is older than 0.11; starts ``nvim`` once."""
+    # Only these two editors need the modules that start programs.
+    from indwell.cli.doctor.machine import is_older_neovim, version_of
+
+    program = shutil.which("nvim")
+    version = None if program is None else asyncio.run(version_of(Path(program)))
+    return version if version and is_older_neovim(version) else None
 
 
 def _change(
@@ -197,7 +214,7 @@ def _change(
     if wish.remove and SERVER in (after.text or "").lower():
         tell("It still names Indwell in lines that setup did not write; those stay.")
     if not wish.remove:
-        _tell(configuration, command)
+        _tell(wish.editor, configuration, command)
     return 0
 
 

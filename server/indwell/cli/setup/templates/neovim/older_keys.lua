@@ -7,5 +7,7 @@ end })
 vim.keymap.set('n', ']d', vim.diagnostic.goto_next)
 vim.keymap.set('n', '[d', vim.diagnostic.goto_prev)
 vim.keymap.set('n', 'gra', vim.lsp.buf.code_action)
+-- In Neovim 0.7 a selection has a function of its own. Without this key, `gra` would replace the selected text.
+vim.keymap.set('x', 'gra', vim.lsp.buf.range_code_action and ':<C-u>lua vim.lsp.buf.range_code_action()<CR>' or vim.lsp.buf.code_action)
 vim.keymap.set('n', '<leader>ic', function() vim.lsp.buf.execute_command({ command = 'indwell.chat' }) end)
 vim.keymap.set('n', '<leader>is', function() vim.lsp.buf.execute_command({ command = 'indwell.cancel' }) end)
