@@ -24,6 +24,7 @@ shell_files = importlib.import_module("shell_files")
 newcomer = importlib.import_module("newcomer")
 ready_to_publish = importlib.import_module("ready_to_publish")
 shipped_parts = importlib.import_module("shipped_parts")
+shipped_manifest = importlib.import_module("shipped_manifest")
 shipped_readme = importlib.import_module("shipped_readme")
 
 LINES = {
@@ -234,6 +235,17 @@ def test_each_link_of_the_shipped_readme_leads_to_a_file_at_the_tag_of_the_relea
         assert kind in address, address
         path = address.partition("/v1.2.3/")[2].partition("#")[0]
         assert (ROOT / path).is_file(), address
+
+
+def test_the_shipped_emacs_package_names_the_public_address_in_its_header() -> None:
+    text = (ROOT / "server/indwell/cli/setup/emacs/indwell.el").read_text("utf-8")
+    assert shipped_manifest.emacs_package(text, {}) == text
+    project = {"urls": {"Source": "https://codeberg.org/us/indwell.git"}}
+    lines = shipped_manifest.emacs_package(text, project).splitlines()
+    (at,) = (at for at, line in enumerate(lines) if line.startswith(";; URL:"))
+    assert lines[at] == ";; URL: https://codeberg.org/us/indwell"
+    assert lines[at - 1].startswith(";; Version:")
+    assert lines[:at] + lines[at + 1 :] == text.splitlines()
 
 
 def test_the_shipped_readme_has_no_link_without_a_public_address() -> None:
