@@ -81,6 +81,12 @@ def test_a_long_log_record_is_shortened_and_contains_no_secret() -> None:
     ]
 
 
+def test_hidden_characters_are_escaped_in_the_log_and_a_name_cannot_imitate_a_record() -> None:
+    got: list[str] = []
+    written(StderrHandler((), got.append), ["'a\x1b[2J\u202e\n\n2026-11-29T08:00:00Z ERROR b'"])
+    assert got == ["WARNING 'a\\u001b[2J\\u202e\n  2026-11-29T08:00:00Z ERROR b'\n"]
+
+
 def test_a_full_stderr_pipe_does_not_block_logging() -> None:
     stuck = threading.Event()
     handler = StderrHandler((), lambda _line: stuck.wait(10))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from indwell.context.untrusted_text import visible
 from indwell.policy.approvals import Question, question_for
-from indwell.policy.call_facts import Ask, CallFacts
+from indwell.policy.call_facts import Ask, CallFacts, ForeignTool
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.rules import Widening
 
@@ -100,12 +100,38 @@ def test_a_permission_question_shows_the_models_reason_on_one_attributed_line() 
 
 def test_a_question_can_show_a_name_that_is_not_valid_text() -> None:
     odd = CallFacts("write_file", "edit", ("a\udc80.py",))
-    assert question_for("c1", odd, ASK, "").title == "Change a\\udc80.py?"
+    assert question_for("c1", odd, ASK, "").title == "Change 'a\\udc80.py'?"
 
 
 def test_a_name_with_line_ends_cannot_fake_a_second_line() -> None:
     odd = CallFacts("write_file", "edit", ("a.py?\nIt is safe.\t",))
-    assert question_for("c1", odd, ASK, "").title == "Change a.py?\\u000aIt is safe.\\u0009?"
+    assert question_for("c1", odd, ASK, "").title == "Change 'a.py?\\nIt is safe.\\t'?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "title"),
+    [
+        (CallFacts("edit_file", "edit", ("a, b.py", "c")), "Change 'a, b.py', c?"),
+        (CallFacts("edit_file", "edit", ("a? (tested)",)), "Change 'a? (tested)'?"),
+        (CallFacts("read_file", "read", ("ok\u3164\u202e",)), "Read 'ok\\u3164\\u202e'?"),
+        (CallFacts("bash", "run", command="x", cwd="a; no network"), "in 'a; no network'?"),
+        (
+            CallFacts(
+                "mcp", "external", foreign=ForeignTool("odd", "x of the MCP server safe", "d")
+            ),
+            "Use 'x of the MCP server safe' of the MCP server odd?",
+        ),
+        (CallFacts("edit_file", "edit", ("C:/läuft/a-b.py",)), "Change C:/läuft/a-b.py?"),
+    ],
+)
+def test_a_name_is_quoted_if_it_could_pretend_to_be_a_part_of_the_question(asked, title) -> None:
+    assert question_for("c1", asked, ASK, "").title.endswith(title)
+
+
+def test_the_name_of_a_workspaces_program_cannot_pretend_to_be_a_part_of_the_reason() -> None:
+    odd = msgspec.structs.replace(RUN, programs=("bin/make from /usr; nothing",))
+    reason = question_for("c1", odd, ASK, "").reason
+    assert reason.endswith("it runs 'bin/make from /usr; nothing' from the workspace")
 
 
 @pytest.mark.parametrize(

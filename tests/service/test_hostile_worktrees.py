@@ -138,6 +138,13 @@ async def test_a_record_that_names_other_folders_does_not_count(repository, tree
     assert store.find(made.id) is None
 
 
+async def test_a_record_with_a_repository_elsewhere_does_not_count(repository) -> None:
+    store = WorktreeStore(repository.environment, repository.path)
+    made = store.create(repository.path, made_at="now", is_git=False)
+    store.save(msgspec.structs.replace(made, top="/elsewhere"))
+    assert (store.find(made.id), store.listed()) == (None, ())
+
+
 async def test_a_file_becomes_a_folder_and_a_folder_a_file_in_a_merge(repository) -> None:
     for name in ("file", "folder/one"):
         repository.write(name, "old\n")

@@ -375,6 +375,7 @@ _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f]")
 _BLANK = r"[ \t\r\v\f\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u2800\u3000]"
 _EMPTY_LINES = lazy_pattern(rf"\n(?:{_BLANK}*\n){{3,}}")
 _BLANKS = lazy_pattern(rf"{_BLANK}{{41,}}")
+_PLAIN_NAME = lazy_pattern(r"(?:[A-Za-z]:(?=[/\\]))?[\w./\\~@+=%#-]+")
 
 
 def visible(text: str) -> str:
@@ -405,6 +406,14 @@ def narrow(text: str) -> str:
 def one_line(text: str) -> str:
     """Return ``visible`` text without anything that begins a new line or column."""
     return visible(text).replace("\n", _code_point("\n")).replace("\t", _code_point("\t"))
+
+
+def named(name: str) -> str:
+    """Return a name as one visible line, in quotes unless the name is plain.
+
+    Without quotes, a name with spaces or punctuation could look like a part of the sentence.
+    """
+    return name if _PLAIN_NAME.fullmatch(name) else visible(repr(name))
 
 
 def short_line(text: str, most: int) -> str:

@@ -13,7 +13,14 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from indwell.context.untrusted_text import folded, narrow, one_line, short_line, visible
+from indwell.context.untrusted_text import (
+    folded,
+    named,
+    narrow,
+    one_line,
+    short_line,
+    visible,
+)
 from indwell.policy.call_facts import Ask, CallFacts
 from indwell.policy.commands.verdict import CommandPart
 from indwell.policy.paths import is_program, is_protected
@@ -159,12 +166,12 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
         title, detail = f"Remember this {one_line(asked.keeps)}?", folded(visible(preview))
         return Question(identifier, title, detail, reason, rule, uncovered=uncovered, keeps=True)
     if asked.address:
-        title = f"Fetch a page from {one_line(web_address(asked.address).place.host)}?"
+        title = f"Fetch a page from {named(web_address(asked.address).place.host)}?"
         detail = folded(visible(asked.address))
         return Question(identifier, title, detail, reason, rule, uncovered=uncovered)
     if asked.foreign is not None:
         foreign = asked.foreign
-        title = f"Use {one_line(foreign.name)} of the MCP server {one_line(foreign.server)}?"
+        title = f"Use {named(foreign.name)} of the MCP server {named(foreign.server)}?"
         claims = ", ".join(foreign.claims)
         reason += f"; the server says of it: {claims}" if claims else ""
         detail = folded(visible(_indented(asked.arguments)))
@@ -172,7 +179,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     if asked.effect != "run" and asked.effect != "external":  # noqa: PLR1714 - types
         verb = "Read" if asked.effect == "read" else "Change"
         paths = tuple(dict.fromkeys(asked.paths))
-        title = f"{verb} {one_line(', '.join(paths))}?"
+        title = f"{verb} {', '.join(map(named, paths))}?"
         if asked.effect == "read" and not preview:
             detail = "\n".join(map(one_line, paths)) or visible(asked.arguments)
         else:
@@ -189,7 +196,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
             kind=asked.effect,
         )
     if asked.programs:
-        reason += f"; it runs {one_line(', '.join(asked.programs))} from the workspace"
+        reason += f"; it runs {', '.join(map(named, asked.programs))} from the workspace"
     if others := len({part.reason for part in ask.risky if part.reason} - {ask.reason}):
         reason = f"{reason}; and {others} more, below"
     if sandbox and sandbox != UNHELD and ask.widening.unconfined:
@@ -197,7 +204,7 @@ def question_for(  # noqa: PLR0917 - all that a question is made of
     how = "in the background, " if asked.background else ""
     return Question(
         id=identifier,
-        title=f"Run a command {how}in {one_line(asked.cwd) or '.'}?",
+        title=f"Run a command {how}in {named(asked.cwd or '.')}?",
         detail=folded(visible(asked.command)),
         reason=reason,
         rule=rule,

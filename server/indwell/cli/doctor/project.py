@@ -9,7 +9,7 @@ from pathlib import Path
 from indwell.bounds.command_bounds import container_words, home_words, state_words, strength
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.cli.doctor.check import DoctorFinding, Findings
-from indwell.context.untrusted_text import short_line
+from indwell.context.untrusted_text import named, short_line
 from indwell.errors import SettingsError
 from indwell.files.system.access import why_writable
 from indwell.mcp.definition import StdioServer
@@ -78,10 +78,10 @@ def trust(environment: Mapping[str, str], folder: Path) -> Findings:
     except SettingsError:
         return ()  # the check of the settings reports the error
     if standing.state == "trusted":
-        return (DoctorFinding("trust", "ok", f"{folder} is trusted: {standing.by}"),)
+        return (DoctorFinding("trust", "ok", f"{named(str(folder))} is trusted: {standing.by}"),)
     sentence = (
-        f"{folder} is restricted: Indwell changes and runs nothing in it, and ignores its "
-        f"instructions; {standing.by}"
+        f"{named(str(folder))} is restricted: Indwell changes and runs nothing in it, and ignores "
+        f"its instructions; {standing.by}"
     )
     if "indwell trust" in standing.remedy:
         fix = "`indwell trust` shows what trust would enable"

@@ -21,7 +21,7 @@ from indwell.bounds.secrets import SecretPlaces
 from indwell.cli.stored.sessions import whole_id
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.telling import tell, terminal_translation
-from indwell.context.untrusted_text import folded, one_line, visible
+from indwell.context.untrusted_text import folded, named, one_line, visible
 from indwell.errors import SessionError, SettingsError, ToolError, UserError
 from indwell.files.append_log import pieces_of
 from indwell.files.private import read_own
@@ -104,9 +104,9 @@ def _tell(told: PermissionsOutput, *, as_json: bool) -> None:
     if told.revoked:
         tell(f"{told.revoked} revoked. Running servers apply this at once.")
     if not told.rules:
-        tell(f"Nothing is always allowed in {one_line(told.folder)}.")
+        tell(f"Nothing is always allowed in {named(told.folder)}.")
         return
-    tell(f"Always allowed in {one_line(told.folder)}, each exactly as written:")
+    tell(f"Always allowed in {named(told.folder)}, each exactly as written:")
     for number, rule in enumerate(told.rules, 1):
         print(f"{number:4}  {one_line(rule)}")
 
@@ -375,11 +375,14 @@ def _show(console: Console, made: _Audit) -> None:
 def _show_act(console: Console, act: Act) -> None:
     where = f"  [dim]in {escape(one_line(act.cwd))}[/]" if act.cwd else ""
     by = f"sub-agent {act.agent}: " if act.agent else ""
-    _line(console, f"[cyan]▸ {escape(one_line(by + act.tool))}[/]{where}  [dim]{escape(act.at)}[/]")
+    _line(
+        console,
+        f"[cyan]▸ {escape(one_line(by + act.tool))}[/]{where}  [dim]{escape(one_line(act.at))}[/]",
+    )
     for line in folded(visible(act.what)).splitlines():
         _line(console, f"    {escape(line)}")
     colour = _COLOURS.get(act.end, "yellow")
-    _line(console, f"  {escape(visible(decided_words(act)))} → [{colour}]{_ENDS[act.end]}[/]")
+    _line(console, f"  {escape(one_line(decided_words(act)))} → [{colour}]{_ENDS[act.end]}[/]")
     if act.ending:
         _line(console, f"    [dim]{escape(one_line(act.ending))}[/]")
 

@@ -14,7 +14,7 @@ from indwell.cli.terminal.front_door import MEANINGS
 from indwell.cli.terminal.json_line import json_line
 from indwell.cli.terminal.stdin import is_typed, yes_or_no
 from indwell.cli.terminal.telling import tell
-from indwell.context.untrusted_text import one_line, visible
+from indwell.context.untrusted_text import named, one_line, visible
 from indwell.errors import UserError
 from indwell.policy.trust import State, TrustStanding, is_unchanged
 from indwell.service.user_settings import read_settings
@@ -98,7 +98,7 @@ def _revoke(folder: Path, *, as_json: bool) -> int:
     elif was_known:
         tell(f"forgotten: {one_line(str(folder))}")
     else:
-        tell(f"there is no answer for {one_line(str(folder))}")
+        tell(f"there is no answer for {named(str(folder))}")
     if after.state == "trusted":
         tell(f"it is still trusted by {after.by}", file=sys.stderr)
         return 1
@@ -130,7 +130,7 @@ def _list(*, as_json: bool) -> int:
         _print_json(told)
         return 0
     for one in told:
-        tell(f"{one.state}: {one_line(one.folder)} ({one.by})")
+        tell(f"{one.state}: {named(one.folder)} ({one_line(one.by)})")
     if not told:
         tell("you have answered for no folder yet")
     return 0
@@ -142,7 +142,7 @@ def _tell(standing: TrustStanding, *, as_json: bool) -> None:
         _print_json(TrustOutput(standing.folder, standing.state, standing.by, names))
         return
     state = "trusted" if standing.state == "trusted" else "restricted"
-    tell(f"{state}: {one_line(standing.folder)} ({visible(standing.by)})")
+    tell(f"{state}: {named(standing.folder)} ({visible(standing.by)})")
     for name in names:
         print(f"  {one_line(name)}")
 

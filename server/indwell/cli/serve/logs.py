@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from indwell.cli.serve.server_log import open_log
+from indwell.context.untrusted_text import visible
 from indwell.secrets import Hider, secrets_of
 from indwell.settings.credentials import redacted
 
@@ -95,6 +96,8 @@ class StderrHandler(logging.Handler):
         if dropped is None:
             return
         text = self._hider.hide(redacted(self.format(record), self._secrets))
+        # Further lines are indented, so that the text of a record cannot look like another record.
+        text = "\n  ".join(filter(str.strip, visible(text).split("\n")))
         if len(text) > LINE_LIMIT:
             text = f"{text[:LINE_LIMIT]} … ({len(text):,} characters)"
         if dropped:

@@ -209,7 +209,7 @@ def show_session(given: str, *, as_json: bool) -> int:
         sys.stdout.write(json_line(_Shown(seen, turns)) + "\n")
         return 0
     console = Console(highlight=False)
-    _line(console, f"[bold]{seen.id}[/]  {escape(seen.model)}  {cost_words(seen.cost)}")
+    _line(console, f"[bold]{seen.id}[/]  {escape(one_line(seen.model))}  {cost_words(seen.cost)}")
     for notice in reading.notices:
         _line(console, f"[yellow]{escape(visible(notice))}[/]")
     for turn in turns:
@@ -219,7 +219,8 @@ def show_session(given: str, *, as_json: bool) -> int:
 
 def _turn(console: Console, turn: RecordedTurn) -> None:
     title, ending = told(f"Turn {turn.turn}"), told(ending_words(turn))
-    _line(console, f"\n[bold]{title}[/]  [dim]{escape(turn.at)}  {escape(ending)}[/]")
+    at = one_line(turn.at)
+    _line(console, f"\n[bold]{title}[/]  [dim]{escape(at)}  {escape(visible(ending))}[/]")
     for one in by_call(turn.events):
         if markup := _markup(one):
             _line(console, markup)

@@ -11,6 +11,7 @@ import os
 from functools import cache
 from typing import NoReturn, TextIO
 
+from indwell.context.untrusted_text import visible
 from indwell.translation import Translation, translation_from_environment
 
 
@@ -26,8 +27,8 @@ def told(text: str) -> str:
 
 
 def tell(text: str, *, file: TextIO | None = None) -> None:
-    """Print a message of Indwell; ``file`` is stdout by default."""
-    print(told(text), file=file)
+    """Print a message of Indwell with hidden characters escaped; ``file`` is stdout by default."""
+    print(told(visible(text)), file=file)
 
 
 class TellingParser(argparse.ArgumentParser):

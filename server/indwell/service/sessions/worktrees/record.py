@@ -118,9 +118,9 @@ class WorktreeStore:
         # A record names the folders that are deleted, so a forged record must not count.
         tree = Path(found.tree)
         is_own = tree.parent == self._trees.resolve() / identifier and tree.name != ".."
-        return (
-            found if found.id == identifier and found.folder == str(self._of) and is_own else None
-        )
+        is_within = self._of.is_relative_to(found.top)
+        is_ours = found.id == identifier and found.folder == str(self._of)
+        return found if is_own and is_within and is_ours else None
 
     def create(self, top: Path, *, made_at: str, is_git: bool) -> Worktree:
         """Create the folders of a new worktree, and its record.
