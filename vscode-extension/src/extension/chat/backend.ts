@@ -103,10 +103,11 @@ class TakenBack extends Error {
 }
 
 /** Waits for `promise`; rejects with `TakenBack` if the token is cancelled first. */
-export async function unlessCancelled(promise: Promise<unknown>, cancel: Cancel): Promise<void> {
-  const cancelled = new Promise<void>((resolve) => {
-    cancel.onCancellationRequested(() => resolve());
+export async function unlessCancelled<T>(promise: Promise<T>, cancel: Cancel): Promise<T> {
+  const cancelled = new Promise<null>((resolve) => {
+    cancel.onCancellationRequested(() => resolve(null));
   });
   await Promise.race([promise, cancelled]);
   if (cancel.isCancellationRequested) throw new TakenBack("taken back");
+  return promise;
 }

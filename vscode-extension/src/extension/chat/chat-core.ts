@@ -198,7 +198,7 @@ export class ChatCore {
   /** Called when a server has started. Never rejects. */
   started(): Promise<void> {
     const start = this.#start();
-    this.#sending.after(start);
+    this.#sending.after(start.then(() => this.#chosen?.whyHeld() ?? ""));
     return start;
   }
 

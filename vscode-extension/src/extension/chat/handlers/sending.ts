@@ -64,6 +64,9 @@ function wireAttachment(one: Attachment): readonly WireAttachment[] {
 /** The number of prompts whose attachments are remembered, in case their text is sent again. */
 const REMEMBERED = 20;
 
+/** Lets a prompt go out at once. */
+const SENT = Promise.resolve("");
+
 /** Stores sent text for a reload. */
 interface Kept {
   /** Sets the composer's text. */
@@ -91,7 +94,7 @@ export class Sending {
    * together, in order.
    */
   #back: { readonly id: number; readonly text: string; readonly own: readonly Attachment[] }[] = [];
-  #before: Promise<unknown> = Promise.resolve();
+  #before: Promise<string> = SENT;
 
   constructor(room: Room, kept: Kept) {
     this.#room = room;
@@ -121,11 +124,14 @@ export class Sending {
   }
 
   /**
-   * Makes prompts wait for `promise`, such as the resuming of a session. The promise must not
-   * reject.
+   * Makes prompts wait for `promise`, such as the resuming of a session. If its text is not empty,
+   * the prompts that wait return to the composer with this text. The promise must not reject.
    */
-  after(promise: Promise<unknown>): void {
+  after(promise: Promise<string>): void {
     this.#before = promise;
+    void promise.then(() => {
+      if (this.#before === promise) this.#before = SENT;
+    });
   }
 
   /** Send a prompt; does not wait for the end of its turn. */
@@ -186,7 +192,8 @@ export class Sending {
     const taken = own.map((one) => one.id);
     store.dispatch({ type: "sent", id, words: text, images: picturesOf(own), taken });
     try {
-      await unlessCancelled(this.#before, cancel);
+      const held = await unlessCancelled(this.#before, cancel);
+      if (held !== "" && mode === undefined) throw new Error(held);
       const { tab } = this.#room;
       const named = promptParams(text, this.#session(id), own, mode ?? tab?.mode ?? undefined);
       const params = tab === undefined ? named : { ...named, beside: true };

@@ -1,6 +1,7 @@
 /** Remembers the mode and model that the user chose in this window, for a restarted server. */
 import * as v from "valibot";
 import type { StatusResult } from "../../../protocol.ts";
+import { t } from "../../../shared/l10n.ts";
 import { sentenceOf } from "../backend.ts";
 import { type Room, tell } from "../room.ts";
 import type { Refresh } from "./refresh.ts";
@@ -31,6 +32,8 @@ export class Chosen {
   #base: Mode | null = null;
   /** Until a server has received the choices, its status has the values of the settings. */
   #isStarting = true;
+  /** The stricter mode that the user chose and the server did not take over, or null. */
+  #refused: Mode | null = null;
 
   constructor(room: Pick<Room, "store" | "backend" | "ports">) {
     this.#room = room;
@@ -64,6 +67,20 @@ export class Chosen {
   /** Records that the server is gone. */
   gone(): void {
     this.#isStarting = true;
+    this.#refused = null;
+  }
+
+  /**
+   * Says why a prompt that waited for the server must not go out: the user wrote the prompt for a
+   * stricter mode than the mode of the server. Returns an empty text if the prompt may go out.
+   */
+  whyHeld(): string {
+    const mode = this.#isStarting ? this.#mode : this.#refused;
+    if (mode === null || mode === TIGHTEST_FIRST.at(-1)) return "";
+    return t(
+      "The server did not take over the mode {0}, so the prompt was not sent. Look at the mode below the input, then send the prompt again.",
+      mode,
+    );
   }
 
   /**
@@ -76,8 +93,10 @@ export class Chosen {
     const mode = this.#modeFor(status);
     const model = status.lacking === "" && this.#model !== status.model ? this.#model : null;
     this.#base = status.mode;
+    this.#refused = mode !== null && isTighter(mode, status.mode) ? mode : null;
     try {
       if (mode !== null) await this.#room.backend.execute("indwell.mode", { mode });
+      this.#refused = null;
       if (model !== null) await this.#room.backend.request("indwell/setModel", { model });
     } catch (error) {
       tell(this.#room, "warning", sentenceOf(error));
