@@ -165,7 +165,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"indwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
-    acp = commands.add_parser("acp", help="serve a client of the Agent Client Protocol, as Zed is")
+    acp = commands.add_parser(
+        "acp", help="serve an editor by the Agent Client Protocol, such as Zed"
+    )
     _scripted(acp)
     flags(acp, worktree=f"each session: {_APART}")
     _login(commands.add_parser("login", help="choose an endpoint and a model, and store the key"))
@@ -214,6 +216,10 @@ def make_parser() -> argparse.ArgumentParser:
         commands.add_parser("replay-cassette", help="replay a recorded session, and compare")
     )
     purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
+    purge.description = (
+        "Lists everything that Indwell stored on this machine, asks, and deletes it. Your projects "
+        "and, without --settings, your settings stay."
+    )
     flags(purge, settings="also delete your settings")
     flags(purge, yes="do not ask for confirmation", json="print JSON")
     for one in commands.choices.values():
@@ -286,11 +292,20 @@ def _login(login: argparse.ArgumentParser) -> None:
 
 
 def _setup(setup: argparse.ArgumentParser) -> None:
-    setup.add_argument("editor", choices=EDITORS, help="which one")
+    setup.description = (
+        "Prints what an editor needs to use Indwell, and the file that it belongs in. With --write "
+        "it shows the difference, and writes the file."
+    )
+    setup.add_argument(
+        "editor",
+        choices=EDITORS,
+        help="the editor; nvim and nvim-plain (without the plugin) need Neovim 0.11, nvim-older "
+        "is for 0.7 to 0.10",
+    )
     what = setup.add_mutually_exclusive_group()
-    flags(what, write="write it to the editor's configuration", remove="remove what --write added")
+    flags(what, write="write the editor's configuration", remove="remove what --write added")
     client = setup.add_mutually_exclusive_group()
-    flags(client, eglot="emacs: eglot instead of indwell.el", lsp_mode="emacs: lsp-mode instead")
+    flags(client, eglot="emacs: use eglot, not indwell.el", lsp_mode="emacs: use lsp-mode")
     flags(setup, json="print JSON")
 
 
