@@ -78,6 +78,11 @@ def test_a_cassette_cannot_fill_the_disk_or_set_a_variable_of_the_system() -> No
     assert [name for name in names if is_kept(name)] == ["INDWELL_MODEL"]
 
 
+@pytest.mark.parametrize("name", ["INDWELL_A=1\nPATH", "OPENAI_\0", "INDWELL_MODEL ", "INDWELL_"])
+def test_a_cassette_sets_only_variables_with_ordinary_names(name: str) -> None:
+    assert is_kept(name) == (name == "INDWELL_")
+
+
 def test_a_replay_starts_no_program_and_writes_only_in_its_folders(tmp_path: Path) -> None:
     player = Player(hostile(), Places({"home": str(tmp_path)}), "idle", 1.0)
     started = []

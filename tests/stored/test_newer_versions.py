@@ -380,6 +380,12 @@ def test_a_damaged_version_is_an_error_and_not_an_old_version(data) -> None:
         form.decode(data)
 
 
+def test_a_check_of_the_version_alone_reports_deep_nesting_as_damage() -> None:
+    form: StoredForm[list[str]] = StoredForm("permissions", list[str], "it", member="rules")
+    with pytest.raises(msgspec.DecodeError):
+        form.check(b'{"version":1,"rules":' + b"[" * 100_000)
+
+
 def test_a_changed_page_gets_the_version_of_the_program_that_changed_it() -> None:
     old = "# Facts\n\n<!-- indwell: version 0 -->\n\n- a\n"
     assert with_version_comment("memory", old) == old.replace("version 0", "version 1")
