@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import stat
 import time
 
@@ -88,9 +89,7 @@ def test_an_edit_is_made_only_after_a_yes(home, typed, answer, text) -> None:
         terminal.until("/help lists commands")
         terminal.press(f"fix it{ENTER}")
         terminal.until(CHOICES)
-        time.sleep(0.7)  # the user looks at the question
-        terminal.press(f"{typed}{ENTER}")
-        terminal.until(f"answered: {answer}")
+        terminal.reply(f"{typed}{ENTER}", f"answered: {answer}")
         terminal.until("3 rounds")
     assert home.shop.read_text(encoding="utf-8") == text
 
@@ -111,9 +110,24 @@ def test_keys_typed_ahead_answer_no_question(home) -> None:
             terminal.press(f"o{ENTER}yes{ENTER}a{ENTER}")
             time.sleep(0.05)
         assert "answered" not in terminal.shown
-        time.sleep(0.8)
-        terminal.press(f"n{ENTER}")
-        terminal.until("answered: no")
+        terminal.reply(f"n{ENTER}", "answered: no")
+    assert home.shop.read_text(encoding="utf-8") == SOURCE
+
+
+def test_keys_typed_while_the_program_was_stopped_answer_no_question(home) -> None:
+    home.configure('mode = "ask"\n')
+    with (
+        endpoint_in_thread(FIX) as endpoint,
+        started(home, endpoint.base_url) as terminal,
+    ):
+        terminal.until("/help lists commands")
+        terminal.press(f"fix it{ENTER}")
+        terminal.until(CHOICES)
+        terminal.send(signal.SIGSTOP)
+        time.sleep(1.0)  # After 0.6 s without a key, a running program would take keys.
+        terminal.press(f"o{ENTER}")
+        terminal.send(signal.SIGCONT)
+        terminal.reply(f"n{ENTER}", "answered: no")
     assert home.shop.read_text(encoding="utf-8") == SOURCE
 
 
@@ -213,8 +227,7 @@ def test_a_plain_session_uses_no_cursor_movements_and_no_colours(home) -> None:
         terminal.until(CHOICES)
         time.sleep(0.8)
         assert "answered" not in terminal.shown
-        terminal.press(f"o{ENTER}")
-        terminal.until("**Done.**")
+        terminal.reply(f"o{ENTER}", "**Done.**")
         terminal.until("3 rounds")
         terminal.press(f"/quit{ENTER}")
         assert terminal.ends() == 0
@@ -234,9 +247,7 @@ def test_the_users_own_command_is_attached_only_when_the_user_says_so(home) -> N
         terminal.until("stopped")
         terminal.press(f"!touch ran{ENTER}two{ENTER}")
         terminal.until("Run it?")
-        time.sleep(0.8)
-        terminal.press(ENTER)
-        terminal.until("the command did not run")
+        terminal.reply(ENTER, "the command did not run")
         assert not (home.workspace / "ran").exists()
         terminal.press(f"!echo own-$((20 + 3)){ENTER}")
         terminal.until("own-23")
@@ -289,7 +300,5 @@ def test_changes_are_reviewed_in_place(home) -> None:
         terminal.until("1 change to review: /review")
         terminal.press(f"/review{ENTER}")
         terminal.until("[a]ccept, [r]eject")
-        time.sleep(0.8)
-        terminal.press(f"r{ENTER}")
-        terminal.until("1 rejected")
+        terminal.reply(f"r{ENTER}", "1 rejected")
     assert home.shop.read_text(encoding="utf-8") == SOURCE

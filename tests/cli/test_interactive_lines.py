@@ -163,7 +163,7 @@ def test_a_short_output_is_shown_whole_with_its_empty_lines() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_typing_that_goes_on_while_a_question_appears_never_answers_it(seed) -> None:
     clock, chance = Clock(), random.Random(seed)
-    gate = AnswerGate(clock)
+    gate = AnswerGate(clock, lambda: False)
     for _ in range(20):
         gate.key()
         clock.now += chance.uniform(0.01, PAUSE_S * 0.9)
@@ -173,13 +173,30 @@ def test_typing_that_goes_on_while_a_question_appears_never_answers_it(seed) -> 
         taken = []
         for _ in range(50):
             clock.now += chance.uniform(0.01, LOOK_S * 0.99)
+            assert gate.look() > 0
             taken.append(gate.key())
         assert not any(taken)
         clock.now += LOOK_S + 0.001
+        assert gate.look() == 0
         assert gate.key(), "a key after a moment answers"
         clock.now += 0.01
         assert gate.key(), "the rest of the word, too"
     assert gate.key(), "without a question, every key is typed"
+
+
+def test_a_key_that_waited_while_the_program_was_busy_answers_no_question() -> None:
+    clock, waiting = Clock(), [True]
+    gate = AnswerGate(clock, lambda: waiting[0])
+    with gate.drawn():
+        clock.now += 10 * LOOK_S
+        assert not gate.key(), "the key is read before the first look"
+        clock.now += 10 * LOOK_S
+        assert gate.look() > 0, "another key waits"
+        assert not gate.key()
+        waiting[0] = False
+        clock.now += LOOK_S + 0.001
+        assert gate.look() == 0
+        assert gate.key()
 
 
 def test_lines_of_earlier_sessions_are_kept_within_limits(tmp_path) -> None:

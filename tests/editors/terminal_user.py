@@ -20,7 +20,7 @@ _FORMAT = "sed -i 's/  #/ #/; 1s/é 🙂\\./É 🙂./'"
 _MINE = f"sed -i '{LAST}s/$/{MINE}/'"
 _LETTERS = re.compile(r"\[(?P<letter>[A-Z])\](?P<rest>\w*)")
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-LOOK_S = 0.8  # seconds in which the user reads a question; earlier keys answer nothing
+LEFT = "1 accepted, 1 rejected, 1 left pending"
 COLUMNS = 160
 KEYS = "[q]uit, [?]?"
 ENTER, ESCAPE = "\r", "\x1b"
@@ -50,12 +50,14 @@ class TerminalUser:
         """Ask for "Fix this", and name the lines of the first function."""
         self.line(f"{ACTION} @{PATH}#L{FIRST}-{LAST} ")
 
-    def answer(self, heading: str, prompt: str, typed: str) -> str:
-        """Read a question, and type an answer; return the question without control characters."""
+    def answer(self, heading: str, prompt: str, typed: str, after: str) -> str:
+        """Read a question, and type an answer until a text comes after the answer.
+
+        Return the question without control characters.
+        """
         self.terminal.until(heading)
         shown = heading + self.terminal.until(prompt)
-        time.sleep(LOOK_S)
-        self.line(typed)
+        self.terminal.reply(f"{typed}{ENTER}", after)
         return _CONTROL.sub("", shown).replace("\r", "")
 
     def end(self) -> str:
@@ -85,7 +87,7 @@ def _ask(user: TerminalUser) -> dict[str, Any]:
     refused: dict[str, str] = {}
     for typed in ("n", "o"):
         user.fix()
-        shown = user.answer("Run a command in", "[A]lways?", typed)
+        shown = user.answer("Run a command in", "[A]lways?", typed, "answered: ")
         titles = [one["letter"] + one["rest"] for one in _LETTERS.finditer(shown)]
         questions.append({"prompt": shown, "titles": titles})
         user.end()
@@ -111,15 +113,15 @@ def _review(user: TerminalUser) -> dict[str, Any]:
     user.fix()
     user.end()
     user.line("/review")
-    first = user.answer("(1/3)", KEYS, "a")
-    second = user.answer("(2/3)", KEYS, "r")
+    first = user.answer("(1/3)", KEYS, "a", "(2/3)")
     report = {"buffer_accepted": user.disk}
-    third = user.answer("(3/3)", KEYS, "q")
+    second = user.answer("(2/3)", KEYS, "r", "(3/3)")
+    third = user.answer("(3/3)", KEYS, "q", LEFT)
     report |= {"buffer_rejected": user.disk}
-    user.terminal.until("1 accepted, 1 rejected, 1 left pending")
+    user.terminal.until(LEFT)
     user.line("/rewind 0")
-    user.answer("Restore the files too?", "A number (Enter: none)", "2")
-    user.terminal.until("the conversation is back at the beginning")
+    rewound = "the conversation is back at the beginning"
+    user.answer("Restore the files too?", "A number (Enter: none)", "2", rewound)
     return {
         **report,
         "offered": _offered(first, NEW[0]),

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -19,6 +20,8 @@ from typing import Self
 from support.hatching import Begun, begin, can_hatch
 
 TIMEOUT_S = 60.0
+LOOK_S = 0.7  # The program drops keys for 0.6 s after it has drawn a question.
+AGAIN_S = 4.0  # A program that was too busy to see the pause of the user has dropped the keys.
 INTERRUPT = "\x03"  # The keyboard sends Ctrl-C as this character.
 
 
@@ -96,6 +99,10 @@ class Terminal:
             time.sleep(0.01)
         os.write(self._master, INTERRUPT.encode())
 
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the process."""
+        os.kill(self._process.pid, number)
+
     def kill(self) -> None:
         """Kill the process as the system does when memory is short."""
         self._process.kill()
@@ -104,6 +111,21 @@ class Terminal:
     def press(self, keys: str) -> None:
         """Type now, without waiting for the process."""
         os.write(self._master, keys.encode())
+
+    def reply(self, keys: str, words: str) -> None:
+        """Answer a question, and wait for words; keys that come too early are pressed again.
+
+        The next ``until`` finds these words, too.
+        """
+        deadline = time.monotonic() + TIMEOUT_S
+        begin = self._seen
+        while words not in self.shown[begin:]:
+            assert time.monotonic() < deadline, f"no answer is taken:\n{self.shown}"
+            time.sleep(LOOK_S)  # the user reads the question
+            self.press(keys)
+            again = time.monotonic() + AGAIN_S
+            while words not in self.shown[begin:] and (left := again - time.monotonic()) > 0:
+                self._read(left)
 
     def ends(self) -> int:
         """Wait for the end and return the exit code; ``shown`` has the whole output."""

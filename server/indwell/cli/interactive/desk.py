@@ -73,14 +73,18 @@ class AnswerGate:
     """Decides which keys reach a question.
 
     A question is drawn only after the user has paused. After that, keys count only after another
-    short pause, so text typed while the question appears never answers the question.
+    short pause, so text typed while the question appears never answers the question. A key that
+    waits to be read may be old: the process may have been stopped, or busy. So only ``look`` lets
+    keys through, after a pause at whose end no key waits.
 
     Args:
         now: Returns seconds of a monotonic clock.
+        waits: Returns whether typed keys wait to be read.
     """
 
-    def __init__(self, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float], waits: Callable[[], bool]) -> None:
         self._now = now
+        self._waits = waits
         self._last_key = float("-inf")
         self._drawn: float | None = None
         self._is_open = False
@@ -90,20 +94,18 @@ class AnswerGate:
         """Seconds until a question may be drawn."""
         return max(0.0, self._last_key + PAUSE_S - self._now())
 
-    @property
-    def takes_keys(self) -> bool:
-        """Whether a key that arrives now reaches the input line; always true without a question."""
-        if self._drawn is None:
-            return True
-        if not self._is_open:
-            self._is_open = self._now() - max(self._drawn, self._last_key) >= LOOK_S
-        return self._is_open
+    def look(self) -> float:
+        """Let keys through if the user has paused; return seconds until the next look, or 0."""
+        if self._drawn is None or self._is_open:
+            return 0.0
+        left = max(self._drawn, self._last_key) + LOOK_S - self._now()
+        self._is_open = left <= 0 and not self._waits()
+        return 0.0 if self._is_open else max(left, PASTE_S)
 
     def key(self) -> bool:
         """Record that a key arrived; return whether the key reaches the input line."""
-        is_taken = self.takes_keys
         self._last_key = self._now()
-        return is_taken
+        return self._drawn is None or self._is_open
 
     @contextmanager
     def drawn(self) -> Iterator[None]:

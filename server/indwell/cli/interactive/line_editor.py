@@ -39,6 +39,7 @@ from indwell.cli.interactive.desk import (
     live_tail,
     status_line,
 )
+from indwell.cli.terminal.stdin import keys_wait
 from indwell.context.untrusted_text import visible
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class LineEditor:
         os.environ.setdefault("PROMPT_TOOLKIT_NO_CPR", "1")
         self._take, self._stop, self._status = take, stop, status
         self._began = time.monotonic()
-        self._gate = AnswerGate(time.monotonic)
+        self._gate = AnswerGate(time.monotonic, keys_wait)
         self._is_key_taken = True
         self._is_asking = False
         self._question = ""
@@ -244,14 +245,21 @@ class LineEditor:
         self._question = prompt
         self._answer = asyncio.get_running_loop().create_future()
         self._app.invalidate()
+        opening = asyncio.create_task(self._open())
         try:
             with self._gate.drawn():
                 answer = await self._answer
         finally:
+            opening.cancel()
             self._answer, self._question = None, ""
         if answer is not None:
             self._show(f"{visible(prompt)}{visible(answer)}\n")
         return answer
+
+    async def _open(self) -> None:
+        """Let keys answer the question once the user has paused."""
+        while left := self._gate.look():  # noqa: ASYNC110 - each key prolongs the wait
+            await asyncio.sleep(left)
 
     def _show(self, text: str) -> None:
         """Show text above the input line; consecutive texts are written together."""

@@ -281,13 +281,24 @@ if sys.platform == "win32":
             console = win32console.GetStdHandle(win32console.STD_INPUT_HANDLE)
             console.FlushConsoleInputBuffer()
 
+    def keys_wait() -> bool:
+        """Return whether typed keys wait to be read."""
+        import msvcrt
+
+        return msvcrt.kbhit()
+
 else:
+    import select
     import termios
 
     def forget_typed() -> None:
         """Drop keys pressed before the question was visible, because they are no answer."""
         with contextlib.suppress(termios.error, ValueError):  # stdin is not a terminal
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
+
+    def keys_wait() -> bool:
+        """Return whether typed keys wait to be read."""
+        return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def yes_or_no(question: str, more: Mapping[str, bool] | None = None) -> int:
