@@ -114,7 +114,7 @@ async def test_damaged_lines_are_skipped_and_reported(tmp_path: Path) -> None:
         file.write(b'{"type":"judged","id":\n\xff\xfe\n[1]\n{"type":"of another tool"}\n{"torn')
     again = await ReviewLedger.open(tmp_path, [])
     assert again.hunks(FILE) == hunks
-    assert again.take_notices() == ("4 damaged lines of the review log are skipped",)
+    assert again.take_notices() == ("damaged, and so skipped: 4 lines of the review log",)
     assert again.take_notices() == ()
     await again.accept([hunks[0].id])
     assert (await ReviewLedger.open(tmp_path, [])).n_pending == 0

@@ -164,58 +164,46 @@ def make_parser() -> argparse.ArgumentParser:
     _interactive_options(parser)
     parser.add_argument("--version", action="version", version=f"indwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _serve(commands.add_parser("serve", help="serve an editor (this is what editors start)"))
-    acp = commands.add_parser(
-        "acp", help="serve an editor by the Agent Client Protocol, such as Zed"
-    )
+
+    def command(name: str, does: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=does, description=f"{does[0].upper()}{does[1:]}.")
+
+    _serve(command("serve", "serve an editor (this is what editors start)"))
+    acp = command("acp", "serve an editor by the Agent Client Protocol, such as Zed")
     _scripted(acp)
     flags(acp, worktree=f"each session: {_APART}")
-    _login(commands.add_parser("login", help="choose an endpoint and a model, and store the key"))
-    logout = commands.add_parser("logout", help="delete stored keys")
+    _login(command("login", "choose an endpoint and a model, and store the key"))
+    logout = command("logout", "delete stored keys")
     logout.add_argument(
         "origin", nargs="?", help="only the key of this endpoint (default: all keys)"
     )
     flags(logout, json="print JSON")
-    models = commands.add_parser("models", help="list the models of the endpoint")
+    models = command("models", "list the models of the endpoint")
     flags(models, json="print JSON")
-    doctor_options(
-        commands.add_parser("doctor", help="find what does not work here, and how to fix it")
-    )
-    _setup(commands.add_parser("setup", help="set up an editor: print or write its configuration"))
-    _run(commands.add_parser("run", help="run one turn in the terminal"))
-    commit_options(
-        commands.add_parser("commit-message", help="write a message for what git would commit")
-    )
-    batch_options(commands.add_parser("batch", help="run many tasks, each in its own workspace"))
-    evaluate_options(commands.add_parser("eval", help="measure models on tasks with hidden checks"))
-    review_options(commands.add_parser("review", help="accept or reject the agent's changes"))
-    demo = commands.add_parser("demo", help="watch the agent fix a bug in a sample project")
+    doctor_options(command("doctor", "find what does not work here, and how to fix it"))
+    _setup(command("setup", "set up an editor: print or write its configuration"))
+    _run(command("run", "run one turn in the terminal"))
+    commit_options(command("commit-message", "write a message for what git would commit"))
+    batch_options(command("batch", "run many tasks, each in its own workspace"))
+    evaluate_options(command("eval", "measure models on tasks with hidden checks"))
+    review_options(command("review", "accept or reject the agent's changes"))
+    demo = command("demo", "watch the agent fix a bug in a sample project")
     demo.add_argument("--seed", type=int, help="selects the project and the bug (default: random)")
     flags(demo, json="print one JSON object at the end")
     _scripted(demo)
-    _sessions(commands.add_parser("sessions", help="list, show, import or delete past sessions"))
-    memory_options(commands.add_parser("memory", help="list, add and delete remembered facts"))
-    tasks_options(commands.add_parser("tasks", help="list, add and run the tasks of a folder"))
-    worktrees_options(
-        commands.add_parser("worktrees", help="list, merge and remove the worktrees of a folder")
-    )
-    mcp_options(commands.add_parser("mcp", help="list, add, remove and try MCP servers"))
-    trust_options(commands.add_parser("trust", help="trust a folder, or revoke its trust"))
-    permissions_options(
-        commands.add_parser("permissions", help="list, explain and revoke permissions")
-    )
-    audit_options(
-        commands.add_parser("audit", help="show what a session requested, was allowed and ran")
-    )
-    _stats(commands.add_parser("stats", help="show the tokens, cache use and cost of model calls"))
-    replay_options(
-        commands.add_parser("replay", help="replay recorded conversations without a model")
-    )
-    record_options(commands.add_parser("record", help="serve an editor, and record the session"))
-    replay_cassette_options(
-        commands.add_parser("replay-cassette", help="replay a recorded session, and compare")
-    )
-    purge = commands.add_parser("purge", help="delete all sessions, permissions and keys")
+    _sessions(command("sessions", "list, show, import or delete past sessions"))
+    memory_options(command("memory", "list, add and delete remembered facts"))
+    tasks_options(command("tasks", "list, add and run the tasks of a folder"))
+    worktrees_options(command("worktrees", "list, merge and remove the worktrees of a folder"))
+    mcp_options(command("mcp", "list, add, remove and try MCP servers"))
+    trust_options(command("trust", "trust a folder, or revoke its trust"))
+    permissions_options(command("permissions", "list, explain and revoke permissions"))
+    audit_options(command("audit", "show what a session requested, was allowed and ran"))
+    _stats(command("stats", "show the tokens, cache use and cost of model calls"))
+    replay_options(command("replay", "replay recorded conversations without a model"))
+    record_options(command("record", "serve an editor, and record the session"))
+    replay_cassette_options(command("replay-cassette", "replay a recorded session, and compare"))
+    purge = command("purge", "delete all sessions, permissions and keys")
     purge.description = (
         "Lists everything that Indwell stored on this machine, asks, and deletes it. Your projects "
         "and, without --settings, your settings stay."

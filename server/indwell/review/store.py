@@ -282,7 +282,8 @@ def _taken(
         words = f"the review log has changes of another system, such as of {foreign!r}; they are "
         reading = _noted(reading, words + "neither shown nor rejected here: review them there")
     if n_damaged:
-        reading = _noted(reading, f"{n_damaged} damaged lines of the review log are skipped")
+        words = "1 line" if n_damaged == 1 else f"{n_damaged} lines"
+        reading = _noted(reading, f"damaged, and so skipped: {words} of the review log")
     if n_unfit:
         words = f"{n_unfit} records of the review log do not fit and are skipped"
         reading = _noted(reading, f"{words}; what they changed counts as yours")
