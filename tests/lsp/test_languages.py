@@ -69,7 +69,7 @@ async def test_a_client_that_makes_typed_words_of_titles_gets_english_titles(tmp
         assert editor.choices[0][:3] == ["No", "Once", "This session"]
 
 
-async def test_a_question_names_a_path_that_reads_like_sentences_unchanged(tmp_path) -> None:
+async def test_a_question_quotes_a_path_that_reads_like_sentences(tmp_path) -> None:
     home = Home(tmp_path)
     path = home.workspace / "a; done; b)" / ".vscode" / "settings.json"
     path.parent.mkdir(parents=True)
@@ -83,7 +83,7 @@ async def test_a_question_names_a_path_that_reads_like_sentences_unchanged(tmp_p
         editor.answers.choose = lambda _message, titles: titles[0]
         await editor.ask("write it")
         assert "fertig" not in editor.messages[0]
-        assert editor.messages[0].startswith(f"{name} ändern? (")
+        assert editor.messages[0].startswith(f"'{name}' ändern? (")
 
 
 async def test_the_review_of_a_change_is_offered_in_german(tmp_path) -> None:
