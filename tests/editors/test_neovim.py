@@ -162,7 +162,7 @@ def test_the_permission_question_for_a_command_lists_no_first(tmp_path: Path) ->
     question = seen["questions"][0]
     assert question["titles"] == ["No", "Once"]  # a rule of the user asks each time
     root = tmp_path / ROOT
-    assert question["prompt"].startswith(f"Run a command in {root}? (")
+    assert question["prompt"].startswith(f"Run a command in '{root}'? (")
     assert f")\n│ {CHECK}\n" in question["prompt"]
     assert untouched(seen)
     assert seen["answer"] == (
