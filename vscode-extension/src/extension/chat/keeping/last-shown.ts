@@ -132,16 +132,17 @@ function shortenedTurn(turn: Turn, most: number): Turn {
     text: t("The beginning of this long turn is shown as soon as the server answers."),
   };
   const words = turn.words.slice(0, most / 8);
-  let found: Turn = { ...turn, words, draft: "", parts: [line], round: 0, next: null };
+  const bare: Turn = { ...turn, words, draft: "", parts: [line], round: 0, next: null };
+  const end: Part[] = [];
+  let room = most - sizeOf(bare);
   for (const part of turn.parts.toReversed()) {
-    const room = most - sizeOf(found) - 1;
-    const fitting = fittingPart(part, room);
+    const fitting = fittingPart(part, room - 1);
     if (fitting === null) break;
-    const [, ...later] = found.parts;
-    found = { ...found, parts: [line, fitting, ...later] };
+    end.push(fitting);
+    room -= sizeOf(fitting) + 1;
     if (fitting !== part) break;
   }
-  return found;
+  return { ...bare, parts: [line, ...end.toReversed()] };
 }
 
 function fittingPart(part: Part, room: number): Part | null {
