@@ -1,4 +1,4 @@
-"""Types whose rules for decoding are complete before a second thread uses them."""
+"""Completes the rules for decoding into a type before two threads use the type."""
 
 from __future__ import annotations
 

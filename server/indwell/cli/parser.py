@@ -206,7 +206,7 @@ def make_parser() -> argparse.ArgumentParser:
     purge = command("purge", "delete all sessions, permissions and keys")
     purge.description = (
         "Lists everything that Indwell stored on this machine, asks, and deletes it. Your projects "
-        "and, without --settings, your settings stay."
+        "stay. Your settings stay, too, unless you add --settings."
     )
     flags(purge, settings="also delete your settings")
     flags(purge, yes="do not ask for confirmation", json="print JSON")
@@ -281,8 +281,8 @@ def _login(login: argparse.ArgumentParser) -> None:
 
 def _setup(setup: argparse.ArgumentParser) -> None:
     setup.description = (
-        "Prints what an editor needs to use Indwell, and the file that it belongs in. With --write "
-        "it shows the difference, and writes the file."
+        "Prints the configuration with which an editor uses Indwell, and the path of the file for "
+        "it. With --write, shows the change of that file, and writes the file."
     )
     setup.add_argument(
         "editor",

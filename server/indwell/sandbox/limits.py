@@ -177,7 +177,7 @@ if sys.platform == "win32":
             self._most_processes = limits.n_processes
 
         async def until_too_much(self, pid: int) -> None:
-            """Wait until the started program exceeds its limits, and end it; may never return."""
+            """End the started program when the program exceeds a limit; may never return."""
             while not self.overrun:
                 await asyncio.sleep(LOOK_S)
                 told = win32api.GlobalMemoryStatusEx()
@@ -217,7 +217,7 @@ else:
             self._fewest = n_tasks()
 
         async def until_too_much(self, pid: int) -> None:
-            """Wait until the started program exceeds its limits, and end it; may never return."""
+            """End the started program when the program exceeds a limit; may never return."""
             pause_s = LOOK_S
             while IS_LINUX and not self.overrun:
                 await asyncio.sleep(pause_s)
