@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from indwell.agent.core.budget import MemoryLedger
+from indwell.agent.core.events import Event, TurnFinished
+from indwell.agent.core.prompt import Prompt
 from indwell.agent.core.session_parts import Log
+from indwell.agent.loop.turn import run_turn
 from indwell.errors import SessionError
 from indwell.messages import Reply, Request
-from indwell.sessions.records import Intent, MessageRecord, Record
+from indwell.sessions.records import Intent, MessageRecord, Record, TurnEndRecord
 from indwell.tools.base import ToolContext
 from support.session import World, a_tool, a_world, asks, call, says, with_parts
 
@@ -26,6 +31,7 @@ class WatchedLog:
         self._log = log
         self._seen = seen
         self.records: list[Record] = []
+        self.n_kept = 0  # the number of records that were on disk after the last awaited commit
 
     def append(self, record: Record) -> None:
         self.records.append(record)
@@ -38,7 +44,9 @@ class WatchedLog:
 
     async def commit(self) -> None:
         self._seen.append("waits for the disk")
+        n_kept = len(self.records)
         await self._log.commit()
+        self.n_kept = n_kept
 
     async def close(self) -> None:
         await self._log.close()
@@ -96,6 +104,30 @@ async def test_an_effect_waits_until_its_intent_is_on_disk(tmp_path: Path) -> No
         log, seen = watch(world)
         assert (await world.turn()).ending == "done"
         assert not world.results[0].is_error
+
+
+@pytest.mark.parametrize("ending", ["done", "cancelled"])
+async def test_the_end_of_a_turn_is_on_disk_before_a_client_can_show_it(
+    tmp_path: Path, ending: str
+) -> None:
+    """Otherwise, a kill could undo an answer that the user has already seen end."""
+
+    def shown(event: Event) -> None:
+        if isinstance(event, TurnFinished):
+            kept.extend(log.records[: log.n_kept])
+
+    def stops(_request: Request) -> Reply:
+        turn.cancel()
+        return says("Hello.")
+
+    kept: list[Record] = []
+    async with a_world(tmp_path, [stops if ending == "cancelled" else says("Hello.")]) as world:
+        log, _ = watch(world)
+        turn = asyncio.ensure_future(run_turn(world.session, Prompt("go"), shown))
+        with suppress(asyncio.CancelledError):
+            await turn
+        assert [one.ending for one in kept if isinstance(one, TurnEndRecord)] == [ending]
+        assert "Hello." in str([one.message for one in kept if isinstance(one, MessageRecord)])
 
 
 class FullLedger(MemoryLedger):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import subprocess
 import sys
@@ -11,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from indwell.agent.core.events import TurnFinished
 from indwell.agent.core.prompt import Prompt
+from indwell.agent.core.session import Session
+from indwell.agent.core.session_parts import Log
 from indwell.agent.loop.turn import run_turn
 from indwell.bounds.git.known_state import GitEntry
 from indwell.cli.terminal.front_door import AllowingApprover
@@ -20,6 +24,7 @@ from indwell.providers.offered_models import OfferedModel
 from indwell.service.endpoint.connecting import page, provider_table
 from indwell.service.service import Service
 from indwell.service.sessions.review_ledgers import open_ledger
+from indwell.sessions.records import Record, TurnEndRecord
 from indwell.sessions.storage.store import SessionStore, folder_name
 from indwell.settings.model import Settings
 from indwell.wiring.service import Composition
@@ -43,6 +48,10 @@ def home(tmp_path, monkeypatch) -> Home:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "INDWELL_MODEL", "INDWELL_PROVIDER"):
         monkeypatch.delenv(name, raising=False)
     return home
+
+
+async def nothing(_session: Session, _finished: TurnFinished) -> None:
+    """Show no end of a turn."""
 
 
 async def service_of(home: Home, *, scripted: bool = False) -> Service:
@@ -214,6 +223,53 @@ async def test_the_model_can_be_changed_within_a_session(home) -> None:
         assert [seen.body["model"] for seen in endpoint.seen] == ["a", "b"]
         first, second = (seen.body["messages"] for seen in endpoint.seen)
         assert second[: len(first)] == first
+
+
+class HeldLog:
+    """A log that does not commit the end of a turn before ``released`` is set."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.reached, self.released = asyncio.Event(), asyncio.Event()
+        self._has_end = False
+
+    def append(self, record: Record) -> None:
+        self._has_end = isinstance(record, TurnEndRecord)
+        self._log.append(record)
+
+    def commit_soon(self) -> None:
+        self._log.commit_soon()
+
+    async def commit(self) -> None:
+        if self._has_end:
+            self.reached.set()
+            await self.released.wait()
+        await self._log.commit()
+
+    async def close(self) -> None:
+        await self._log.close()
+
+
+async def test_a_message_to_a_turn_whose_end_is_being_stored_is_refused_after_that_end(
+    home,
+) -> None:
+    """A client sends a refused message as a prompt, but only if it knows that the turn ended."""
+    async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
+        home.configure(f'model = "a"\nbase_url = "{endpoint.base_url}"\nwindow = 32000\n')
+        service = await service_of(home)
+        session = await service.sessions.get(None)
+        log = HeldLog(session.parts.log)
+        session.parts = dataclasses.replace(session.parts, log=log)
+        ticket = await service.prompt(Prompt("one"), None, None, nothing)
+        await log.reached.wait()
+        steering = asyncio.create_task(service.steer("two", None))
+        await asyncio.sleep(0.05)
+        assert (steering.done(), ticket.finished) == (False, None)
+        log.released.set()
+        with pytest.raises(UserError, match="no turn is running"):
+            await steering
+        assert ticket.finished is not None
+        await service.stop()
 
 
 async def test_a_session_that_ends_closes_its_connections_for_every_model(home) -> None:

@@ -110,11 +110,13 @@ async def run_turn(session: Session, prompt: Prompt, emit: Listener) -> events.T
             remedy=remedy,
             outgrown=session.endings.is_outgrown,
         )
-        # Emit after the record is written, so that the log is complete even if ``emit`` fails.
-        for words in undelivered:
-            emit(events.Steered(turn.number, words, delivered=False))
-        emit(finished)
-    await _settle_log(session, turn, emit)
+        try:
+            # What the user has seen end must be there after a kill, too.
+            await _settle_log(session, turn, emit)
+        finally:
+            for words in undelivered:
+                emit(events.Steered(turn.number, words, delivered=False))
+            emit(finished)
     return finished
 
 

@@ -116,8 +116,8 @@ class Turns:
     def running_number(self) -> int | None:
         """The number of the running turn that clients show; 0 while its session is being opened.
 
-        The number is None from the turn's last event on, even if the turn's records are not on disk
-        yet. Otherwise, a client that reads the number after the last event would show a turn that
+        The number is None from the turn's last event on, even if the turn's end is still being
+        shown. Otherwise, a client that reads the number after the last event would show a turn that
         never ends.
         """
         running = self.running
@@ -196,6 +196,9 @@ class Turns:
             self.tell(session, events.Steered(running.number, text, delivered=True))
             self.tell(session, events.Notice(running.number, "info", answer))
             return "answered"
+        if not session.turn_runs and running.finished is None:
+            # The turn takes no more messages, but its end is not shown before it is on disk.
+            await running.ended.wait()
         return "chosen" if session.steer(text, numbered=numbered) else "sent"
 
     def cancel(self, token: str | int | None = None, *, session: str | None = None) -> bool:
