@@ -45,6 +45,7 @@ if sys.platform == "win32":
     _PAUSE_SEARCH_S = 0.2
     _LOOK_S = 0.002
     _MOST_IDS = 4_096
+    _MOST_PATH = 32_768  # No path of Windows has more characters.
     # The value has all JOB_OBJECT_UILIMIT_*: handles, clipboard, settings, atoms, desktop, exit.
     _NO_UI = 0xFF
     # The system's process for a console is no leftover of a program.
@@ -57,8 +58,16 @@ if sys.platform == "win32":
         "sys.exit(not (k.AttachConsole(pid) and k.GenerateConsoleCtrlEvent(1, pid)))\n"
     )
     _ntdll = ctypes.WinDLL("ntdll")
-    for _name in ("NtSuspendProcess", "NtResumeProcess"):  # Both functions are missing in pywin32.
+    _kernel32 = ctypes.WinDLL("kernel32")
+    # These three functions are missing in pywin32.
+    for _name in ("NtSuspendProcess", "NtResumeProcess"):
         getattr(_ntdll, _name).argtypes = [wintypes.HANDLE]
+    _kernel32.QueryFullProcessImageNameW.argtypes = [
+        wintypes.HANDLE,
+        wintypes.DWORD,
+        wintypes.LPWSTR,
+        ctypes.POINTER(wintypes.DWORD),
+    ]
 
     class LeftoverRun(msgspec.Struct, frozen=True):
         """Processes that a run left running.
@@ -222,7 +231,8 @@ if sys.platform == "win32":
             pid: The started program.
             run: The program's run, which starts no more processes.
         """
-        n_left = len(set(process_ids(run)) - {pid}) if n_active(run) else 0
+        left = set(process_ids(run)) - {pid} if n_active(run) else set()
+        n_left = sum(map(is_alive, left))  # A job also lists processes that have just ended.
         win32job.TerminateJobObject(run.job, KILLED)
         until = time.monotonic() + SEARCH_S
         while n_active(run):
@@ -306,11 +316,18 @@ if sys.platform == "win32":
             call(int(process))
 
     def _image(pid: int) -> str:
-        """Return the name of a process's program, or an empty text if the process has ended."""
-        rights = win32con.PROCESS_QUERY_LIMITED_INFORMATION | win32con.PROCESS_VM_READ
-        with contextlib.suppress(pywintypes.error), _opened(pid, rights) as process:
-            return PureWindowsPath(win32process.GetModuleFileNameEx(process, 0)).name.lower()
-        return ""
+        """Return the name of a process's program, or an empty text if the process has ended.
+
+        The system knows the name before the process has loaded its first module.
+        """
+        path = ctypes.create_unicode_buffer(_MOST_PATH)
+        n_path = wintypes.DWORD(_MOST_PATH)
+        with (
+            contextlib.suppress(pywintypes.error),
+            _opened(pid, win32con.PROCESS_QUERY_LIMITED_INFORMATION) as process,
+        ):
+            _kernel32.QueryFullProcessImageNameW(int(process), 0, path, ctypes.byref(n_path))
+        return PureWindowsPath(path.value).name.lower()
 
     def _send_break(pid: int) -> bool:
         """Send CTRL_BREAK through a helper process; return False if that is not possible."""
