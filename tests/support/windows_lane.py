@@ -107,10 +107,29 @@ def _bounded(
 
     @functools.wraps(test)
     async def bounded(*arguments: Any, **named: Any) -> None:
-        async with asyncio.timeout(seconds):
-            await test(*arguments, **named)
+        showing = asyncio.get_running_loop().call_later(seconds, _show_tasks)
+        try:
+            async with asyncio.timeout(seconds + 0.1):  # after the tasks were shown
+                await test(*arguments, **named)
+        finally:
+            showing.cancel()
 
     return bounded
+
+
+def _show_tasks() -> None:
+    """Print where each task and each thread waits, because a cancellation hides that."""
+    said = []
+    for task in asyncio.all_tasks():
+        said.append(f"{task.get_name()} awaits:")
+        waits: Any = task.get_coro()
+        while (frame := getattr(waits, "cr_frame", None)) is not None:
+            said.append(f"  {frame.f_code.co_filename}:{frame.f_lineno}")
+            waits = waits.cr_await
+        said.append(f"  {waits}")
+    sys.stderr.write("\n".join([*said, ""]))
+    sys.stderr.flush()
+    faulthandler.dump_traceback(sys.__stderr__)
 
 
 def _end(item: pytest.Item) -> None:
