@@ -59,7 +59,9 @@ async def test_lsp_17_a_cancelled_running_request_is_answered_once_and_its_work_
     for _ in range(3):
         client.notify("$/cancelRequest", {"id": id_})
     await client.wait_until(lambda: len(client.answers(id_)) > before)
-    assert error_of(client.answers(id_)[-1]) == (id_, CANCELLED)
+    answer = client.answers(id_)[-1]
+    assert error_of(answer) == (id_, CANCELLED)
+    assert answer["error"]["data"] == {"draft": ""}  # The turn ended in order, and used the text.
     async with asyncio.timeout(60):
         await endpoint.gone.wait()  # the connection to the model is closed
     await goes_on(desk)

@@ -237,7 +237,8 @@ class Routing:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return  # a request cannot have such an id
         task = self._inflight.get(id_)
-        if task is not None:
+        # A second cancellation would stop the clean-up, which returns the user's text.
+        if task is not None and not task.cancelling():
             task.cancel()
 
     def _ended(self, method: str, task: asyncio.Task[Any]) -> None:
