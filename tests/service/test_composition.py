@@ -34,6 +34,7 @@ from support.fault_endpoint import FaultEndpoint, streamed
 from support.front_door import NotingDoor
 from support.loopback_endpoint import LoopbackEndpoint, chunk, say
 from support.model_server import answering, listed
+from support.raw_wire import PATIENCE_S
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -269,6 +270,26 @@ async def test_a_message_to_a_turn_whose_end_is_being_stored_is_refused_after_th
         with pytest.raises(UserError, match="no turn is running"):
             await steering
         assert ticket.finished is not None
+        await service.stop()
+
+
+async def test_a_prompt_sent_after_a_stop_is_not_held_while_the_turn_still_ends(home) -> None:
+    """Only prompts that waited before the stop are held, because the user sent this one later."""
+    async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
+        home.configure(f'model = "a"\nbase_url = "{endpoint.base_url}"\nwindow = 32000\n')
+        service = await service_of(home)
+        session = await service.sessions.get(None)
+        log = HeldLog(session.parts.log)
+        session.parts = dataclasses.replace(session.parts, log=log)
+        first = await service.prompt(Prompt("one"), None, None, nothing)
+        await first.begun.wait()
+        assert service.turns.cancel()
+        await log.reached.wait()
+        second = await service.prompt(Prompt("two"), None, None, nothing)
+        log.released.set()
+        assert (await first.wait()).ending == "cancelled"
+        async with asyncio.timeout(PATIENCE_S):
+            assert (await second.wait()).ending == "done"
         await service.stop()
 
 

@@ -270,6 +270,8 @@ class Ticket(msgspec.Struct, eq=False):
         number: The number of the turn, or 0 until the turn begins.
         is_written: Whether the session's log already contains the prompt.
         is_stopped: Whether the turn was stopped.
+        is_left: Whether the turn was stopped because the user left the session.
+        is_followed: Whether a prompt for the session came after the stop, before the turn's end.
         is_beside: Whether the turn runs in another session than the current one.
         in_chat: Whether the turn was begun or steered in the session's chat.
         finished: The end of the turn, or None until the turn ends.
@@ -284,6 +286,8 @@ class Ticket(msgspec.Struct, eq=False):
     number: int = 0
     is_written: bool = False
     is_stopped: bool = False
+    is_left: bool = False
+    is_followed: bool = False
     is_beside: bool = False
     in_chat: bool = False
     finished: events.TurnFinished | None = None

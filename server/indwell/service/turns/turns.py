@@ -154,6 +154,9 @@ class Turns:
             self._queue = line.put_first(self._queue, waiting)
         else:
             self._queue = line.added(self._queue, waiting)
+        for one in self._running:
+            if one.is_stopped and not one.is_left and waiting.session in {"", _id_of(one)}:
+                one.is_followed = True  # The user goes on, as after the end of a stopped turn.
         ticket = self._tickets[waiting.id] = Ticket(waiting, on_end)
         self._go_on()
         if ticket not in self._running:
@@ -231,6 +234,7 @@ class Turns:
         """
         running = self.running if session is None else self.running_in(session)
         if running is not None:
+            running.is_left = True
             _stopped(running)
             self._hold(running, reason)
             await running.ended.wait()
@@ -358,7 +362,7 @@ class Turns:
     def _hold_after(self, ticket: Ticket) -> None:
         """Hold prompts for the session of a turn that was stopped or failed."""
         reason = why_held(ticket)
-        if reason:
+        if reason and not ticket.is_followed:
             self._hold(ticket, reason)
 
     def _hold(self, ticket: Ticket, reason: str) -> None:
