@@ -251,16 +251,22 @@ class HeldLog:
         await self._log.close()
 
 
+async def with_held_log(home: Home, base_url: str) -> tuple[Service, HeldLog]:
+    """Return the service, and the log of its current session."""
+    home.configure(f'model = "a"\nbase_url = "{base_url}"\nwindow = 32000\n')
+    service = await service_of(home)
+    session = await service.sessions.get(None)
+    log = HeldLog(session.parts.log)
+    session.parts = dataclasses.replace(session.parts, log=log)
+    return service, log
+
+
 async def test_a_message_to_a_turn_whose_end_is_being_stored_is_refused_after_that_end(
     home,
 ) -> None:
     """A client sends a refused message as a prompt, but only if it knows that the turn ended."""
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
-        home.configure(f'model = "a"\nbase_url = "{endpoint.base_url}"\nwindow = 32000\n')
-        service = await service_of(home)
-        session = await service.sessions.get(None)
-        log = HeldLog(session.parts.log)
-        session.parts = dataclasses.replace(session.parts, log=log)
+        service, log = await with_held_log(home, endpoint.base_url)
         ticket = await service.prompt(Prompt("one"), None, None, nothing)
         await log.reached.wait()
         steering = asyncio.create_task(service.steer("two", None))
@@ -276,11 +282,7 @@ async def test_a_message_to_a_turn_whose_end_is_being_stored_is_refused_after_th
 async def test_a_prompt_sent_after_a_stop_is_not_held_while_the_turn_still_ends(home) -> None:
     """Only prompts that waited before the stop are held, because the user sent this one later."""
     async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
-        home.configure(f'model = "a"\nbase_url = "{endpoint.base_url}"\nwindow = 32000\n')
-        service = await service_of(home)
-        session = await service.sessions.get(None)
-        log = HeldLog(session.parts.log)
-        session.parts = dataclasses.replace(session.parts, log=log)
+        service, log = await with_held_log(home, endpoint.base_url)
         first = await service.prompt(Prompt("one"), None, None, nothing)
         await first.begun.wait()
         assert service.turns.cancel()
