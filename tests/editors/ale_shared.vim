@@ -180,6 +180,12 @@ function! s:Offer(number) abort
   call s:Actions(s:Line(a:number), s:Line(a:number), '')
 endfunction
 
+" Returns whether a title is no longer offered; if it is, asks again, because the command may still run.
+function! s:IsGone(number, title) abort
+  if s:Listed() && index(s:titles, a:title) >= 0 | call s:Offer(a:number) | endif
+  return s:Listed() && index(s:titles, a:title) < 0
+endfunction
+
 function! s:Choose(number, title) abort
   let s:before = s:Text()
   call s:Actions(s:Line(a:number), s:Line(a:number), a:title)
@@ -191,7 +197,7 @@ function! s:Steps_review() abort
     \ [{-> s:Ended()}, {-> s:Offer(0)}],
     \ [{-> s:Listed()}, {-> [s:See('offered', s:titles), s:Choose(0, 'Accept this change')]}],
     \ [{-> s:Listed() && s:Later()}, {-> [s:See('buffer_accepted', s:Text()), s:Offer(0)]}],
-    \ [{-> s:Listed()}, {-> [s:See('offered_accepted', s:titles), s:Offer(1)]}],
+    \ [{-> s:IsGone(0, 'Accept this change')}, {-> [s:See('offered_accepted', s:titles), s:Offer(1)]}],
     \ [{-> s:Listed()}, {-> [s:See('offered_other', s:titles), s:Choose(1, 'Reject this change')]}],
     \ [{-> s:Text() !=# s:before && s:Later()}, {-> [s:See('buffer_rejected', s:Text()), s:Offer(2)]}],
     \ [{-> s:Listed()}, {-> [s:See('offered_last', s:titles), execute('let s:before = s:Text()'), s:Run('indwell.rewind', [{'turn': 0, 'files': v:true}])]}],
