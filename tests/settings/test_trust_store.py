@@ -84,11 +84,20 @@ def test_tru_07_a_broken_trust_file_trusts_no_folder_and_stays_unchanged(store, 
     assert answers.folders == {}
     assert "cannot be used" in answers.problem
     assert store.path.as_posix() in answers.problem
+    assert answers.remedy == "fix that file"
     with pytest.raises(SettingsError, match="fix it, or move it away"):
         store.keep(Path("/b"), NO)
     with pytest.raises(SettingsError, match="fix it, or move it away"):
         store.forget(Path("/a"))
     assert store.path.read_bytes() == text
+
+
+def test_a_trust_file_of_a_newer_indwell_advises_an_update(store) -> None:
+    store.keep(Path("/a"), YES)
+    store.path.write_bytes(b'{"version": 999, "folders": {}}')
+    answers = store.read()
+    assert "update Indwell" in answers.problem
+    assert answers.remedy == "update Indwell"
 
 
 @posix_only("modes")

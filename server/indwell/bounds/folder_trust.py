@@ -21,7 +21,7 @@ from indwell.policy.trust import State, TrustStanding, is_unchanged, nearest
 from indwell.sandbox.environment import own_installation
 from indwell.settings.model import Settings
 from indwell.settings.paths import state_folder, trusted_folders
-from indwell.settings.trust_store import Answers, TrustStore
+from indwell.settings.trust_store import TrustStore, unread
 from indwell.settings.trusted_files import FolderAnswer, TrustedFile, digest_of
 from indwell.workspace.executable_files import executables, folder_instructions, known_file
 from indwell.workspace.executable_places import Executable
@@ -225,9 +225,9 @@ class FolderTrust:
         try:
             kept = self._store().read()
         except SettingsError as error:
-            kept = Answers(problem=str(error))
+            kept = unread(error)
         if kept.problem and folder not in self._here:
-            return TrustStanding(folder, "restricted", kept.problem, remedy="fix that file")
+            return TrustStanding(folder, "restricted", kept.problem, remedy=kept.remedy)
         answers = {**kept.folders, **self._here}
         decided = {one: said for one, said in answers.items() if not said.is_left_out}
         self._said_no = tuple(one for one, said in decided.items() if not said.trusted)

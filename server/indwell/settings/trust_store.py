@@ -37,10 +37,23 @@ LOCK_S = 60.0  # The unit is seconds to wait for the lock.
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """All answers, by the folder's real path; ``problem`` says why no answer could be read."""
+    """All answers, by the folder's real path.
+
+    Attributes:
+        folders: The answers.
+        problem: Why no answer could be read, or empty.
+        remedy: What the user can do about the problem.
+    """
 
     folders: Mapping[str, FolderAnswer] = {}
     problem: str = ""
+    remedy: str = ""
+
+
+def unread(error: SettingsError) -> Answers:
+    """Return no answers, because the file could not be read; ``error`` says why."""
+    is_newer = isinstance(error.__cause__, NewerVersion)
+    return Answers(problem=str(error), remedy="update Indwell" if is_newer else "fix that file")
 
 
 def _refused(_content: object) -> object:
@@ -76,7 +89,7 @@ class TrustStore:
         try:
             return Answers(self._folders())
         except SettingsError as error:
-            problem = str(error)
+            found = unread(error)
         lock = locked(self.path.parent / "lock", timeout_s=LOCK_S)
         with (
             contextlib.suppress(OSError),
@@ -85,8 +98,8 @@ class TrustStore:
             try:
                 return Answers(self._folders())
             except SettingsError as error:
-                problem = str(error)
-        return Answers(problem=problem)
+                found = unread(error)
+        return found
 
     def keep(self, folder: Path, answer: FolderAnswer) -> None:
         """Store an answer for a folder.
