@@ -79,13 +79,17 @@ describe("in the real VS Code", () => {
     assert.equal(readFileSync(path, "utf8"), saved, "the user saves, not the agent");
     await until("the bar in the cell", () =>
       chat.host.run(async (vscode) => {
-        const cell = vscode.workspace.notebookDocuments[0]?.cellAt(1).document.uri;
-        const lenses: { command?: { command: string } }[] = await vscode.commands.executeCommand(
+        const notebook = vscode.workspace.notebookDocuments[0];
+        if (notebook === undefined) return false;
+        // The workbench has the text of a cell only while an editor shows the notebook.
+        await vscode.window.showNotebookDocument(notebook);
+        const lenses = vscode.commands.executeCommand<{ command?: { command: string } }[]>(
           "vscode.executeCodeLensProvider",
-          cell,
+          notebook.cellAt(1).document.uri,
           9,
         );
-        return lenses.some((one) => one.command?.command === "indwell.reject");
+        const shown = await lenses.then(undefined, () => []); // refused before the cell is drawn
+        return shown.some((one) => one.command?.command === "indwell.reject");
       }, null),
     );
   });
