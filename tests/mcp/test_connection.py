@@ -15,8 +15,11 @@ import pytest
 from indwell.bounds.folder_trust import FolderTrust
 from indwell.mcp.definition import START_S, ServerDefinition, StdioServer
 from indwell.mcp.offers import CallResult, LinkPiece, McpError, TextPiece
+from indwell.mcp.server_log import ServerLog
 from indwell.mcp.servers import Servers
+from indwell.mcp.streams import BreakReason, stdio_streams
 from indwell.mcp.surrounding import Surrounding
+from indwell.sandbox.program import Finished
 from indwell.settings.model import Settings
 from indwell.wiring.mcp import surrounding_of
 
@@ -231,3 +234,16 @@ async def test_a_server_that_must_be_confined_does_not_run_without_a_sandbox(
     async with connected(tmp_path, definition) as paper:
         with pytest.raises(McpError, match="this machine has no sandbox"):
             await paper.tools()
+
+
+async def test_a_program_that_indwell_stops_gives_no_exit_code_as_the_reason() -> None:
+    """Otherwise, a server that does not answer in time would be said to have ended by itself."""
+
+    async def start(*, stop: asyncio.Event, **_more: object) -> Finished:
+        await stop.wait()
+        return Finished(-15, b"", b"", 0, 0, b"", timed_out=False, seconds=0, left_running=0)
+
+    fault = BreakReason()
+    async with stdio_streams(ServerLog("paper", str), start, fault):
+        pass
+    assert fault.words == ""

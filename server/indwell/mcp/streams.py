@@ -151,7 +151,8 @@ async def _run(  # noqa: PLR0917 - the program and its three streams
     else:
         log.end()
         log.note(f"the program ended with exit code {ended.exit_code}")
-        fault.set(f"it ended with exit code {ended.exit_code}{log.last_words}")
+        if not stop.is_set():  # Otherwise Indwell ended the program, for another reason.
+            fault.set(f"it ended with exit code {ended.exit_code}{log.last_words}")
     finally:
         lines.end()
 
