@@ -295,6 +295,21 @@ async def test_a_prompt_sent_after_a_stop_is_not_held_while_the_turn_still_ends(
         await service.stop()
 
 
+async def test_a_prompt_sent_while_its_session_is_left_is_held(home) -> None:
+    async with LoopbackEndpoint(lambda _seen: say("Well.")) as endpoint:
+        service, log = await with_held_log(home, endpoint.base_url)
+        first = await service.prompt(Prompt("one"), None, None, nothing)
+        await first.begun.wait()
+        leaving = asyncio.create_task(service.turns.drain("the session is left"))
+        await log.reached.wait()
+        await service.prompt(Prompt("two"), None, None, nothing)
+        log.released.set()
+        await leaving
+        (waiting,) = service.turns.queue.waiting
+        assert (waiting.prompt.words, waiting.is_held) == ("two", True)
+        await service.stop()
+
+
 async def test_a_session_that_ends_closes_its_connections_for_every_model(home) -> None:
     """Each session has its own connections, and an endpoint may keep them open for hours."""
     reply = streamed(chunk({"content": "Well."}, finish="stop"))
