@@ -37,11 +37,11 @@ LOCK_S = 60.0  # The unit is seconds to wait for the lock.
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """All answers, by the folder's real path.
+    """The user's decisions on all folders, or why they could not be read.
 
     Attributes:
-        folders: The answers.
-        problem: Why no answer could be read, or empty.
+        folders: The decision on each folder, by the folder's real path.
+        problem: Why no decision could be read, or empty.
         remedy: What the user can do about the problem.
     """
 
@@ -51,7 +51,7 @@ class Answers(msgspec.Struct, frozen=True):
 
 
 def unread(error: SettingsError) -> Answers:
-    """Return no answers, because the file could not be read; ``error`` says why."""
+    """Return no decisions, with the reason in ``error`` and what the user can do about it."""
     is_newer = isinstance(error.__cause__, NewerVersion)
     return Answers(problem=str(error), remedy="update Indwell" if is_newer else "fix that file")
 
